@@ -352,18 +352,30 @@ TEST_F(WriterAppend, the_first_run_may_have_made_no_dump) {
     check({5});
 }
 
-TEST_F(WriterAppend, of_a_series_goes_on_in_new_files_and_removes_what_lies_behind) {
-    const std::string directory = path_ + ".series";
-    std::filesystem::remove_all(directory);
-    std::filesystem::create_directories(directory);
-    const std::string first_path = std::exchange(path_, directory + "/run_%04T.h5");
-    WriterOptions options = plain();
-    options.dumps_per_file = 2;
+class WriterAppendSeries : public WriterAppend {
+  protected:
+    std::string directory_ = path_ + ".series";
+    void SetUp() override {
+        std::filesystem::remove_all(directory_);
+        std::filesystem::create_directories(directory_);
+        path_ = directory_ + "/run_%04T.h5";
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    WriterOptions of_each(std::uint64_t dumps_per_file) {
+        WriterOptions options = plain();
+        options.dumps_per_file = dumps_per_file;
+        return options;
+    }
+};
+
+TEST_F(WriterAppendSeries, goes_on_in_new_files_and_removes_what_lies_behind) {
+    const WriterOptions options = of_each(2);
     EXPECT_EQ(Writer::open(path_, nullptr, options).status().code(), StatusCode::io);
     write({0, 1, 2, 3, 4, 5, 6}, options);
     const auto names = [&] {
         std::vector<std::string> all;
-        for (const auto& entry : std::filesystem::directory_iterator(directory))
+        for (const auto& entry : std::filesystem::directory_iterator(directory_))
             all.push_back(entry.path().filename());
         std::sort(all.begin(), all.end());
         return all;
@@ -378,10 +390,10 @@ TEST_F(WriterAppend, of_a_series_goes_on_in_new_files_and_removes_what_lies_behi
         << wrong.status().message();
     ASSERT_EQ(names(), before);
     // A run that was killed while it made a file leaves one of no bytes.
-    ASSERT_TRUE(base::put_file(directory + "/run_0009.h5", {}));
+    ASSERT_TRUE(base::put_file(directory_ + "/run_0009.h5", {}));
     write({10}, options, OpenOptions{2});
     EXPECT_EQ(names(), (Names{"run_0000.h5", "run_0002.h5", "run_0009.h5", "run_0010.h5"}));
-    EXPECT_TRUE(was_said("run_0004.h5: removed, with its 2 dumps"));
+    EXPECT_TRUE(was_said("iterations 3, 4, 5, 6 are dropped, and 2 files that had nothing else"));
     EXPECT_TRUE(was_said("goes on after iteration 2, the last of 3 dumps"));
     {
         auto writer = Writer::open(path_, nullptr, options);
@@ -395,11 +407,72 @@ TEST_F(WriterAppend, of_a_series_goes_on_in_new_files_and_removes_what_lies_behi
     }
     for (const auto& [name, iterations] : std::map<std::string, Iterations>{
              {"run_0000.h5", {0, 1}}, {"run_0002.h5", {2}}, {"run_0010.h5", {10}}}) {
-        path_ = directory + "/" + name;
+        path_ = directory_ + "/" + name;
         ASSERT_NO_FATAL_FAILURE(check(iterations)) << name;
     }
-    std::filesystem::remove_all(directory);
-    path_ = first_path;
+}
+
+// Between two files a run has none open for writing; another one must not take its series up.
+TEST_F(WriterAppendSeries, is_held_by_its_run_between_two_files) {
+    const auto refused = [this](std::optional<std::uint64_t> after) {
+        return Writer::open(path_, nullptr, of_each(1), {after}).status();
+    };
+    auto writer = Writer::create(path_, nullptr, of_each(1));
+    const auto dump = [&](std::uint64_t n) {
+        const auto rho = (*writer)->define_field("rho", float32, k_shape);
+        auto iteration = (*writer)->begin_iteration(n);
+        auto open_dump = iteration.begin_dump(0.0);
+        ASSERT_TRUE(
+            open_dump.put(*rho, {{0, 0}, k_shape}, values_of<float>(k_shape, n).data()).ok());
+        ASSERT_TRUE(iteration.end().ok());
+        ASSERT_TRUE((*writer)->finish_by(60.0).ok());
+    };
+    ASSERT_NO_FATAL_FAILURE(dump(0));
+    EXPECT_EQ(refused({}).code(), StatusCode::io) << refused({}).message();
+    ASSERT_TRUE((*writer)->close().ok());
+    writer = Writer::open(path_, nullptr, of_each(1));  // before its first dump
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    EXPECT_EQ(refused(0).code(), StatusCode::io) << refused(0).message();
+    ASSERT_NO_FATAL_FAILURE(dump(1));
+    EXPECT_EQ(refused(0).code(), StatusCode::io) << refused(0).message();
+    ASSERT_TRUE((*writer)->close().ok());
+    EXPECT_TRUE(refused(0).ok());
+}
+
+// A run that is killed after the header of a file leaves one without dumps, which comes again.
+TEST_F(WriterAppendSeries, makes_a_file_without_dumps_anew) {
+    write({0}, of_each(1));
+    auto begun = store::SharedFile::create(base::FileSystem::posix(), directory_ + "/run_0001.h5",
+                                           store::make_run_id());
+    ASSERT_TRUE(begun.ok());
+    *begun = store::SharedFile();
+    write({1}, of_each(1), OpenOptions{});
+    path_ = directory_ + "/run_0001.h5";
+    check({1});
+}
+
+// openPMD's file-based encoding says that a file has one dump: it must stay true.
+TEST_F(WriterAppendSeries, keeps_one_dump_in_each_file_of_that_encoding) {
+    write({0, 1}, of_each(1));
+    const auto refusal = [this](const std::string& path, const WriterOptions& options) {
+        const Status status = Writer::open(path, nullptr, options).status();
+        EXPECT_EQ(status.code(), StatusCode::invalid_argument);
+        return status.message();
+    };
+    EXPECT_NE(refusal(directory_ + "/run_0001.h5", plain()).find("the series 'run_%04T.h5'"),
+              std::string::npos);
+    EXPECT_NE(refusal(path_, of_each(3)).find("one dump each, and dumps_per_file is 3; give 1"),
+              std::string::npos);
+    write({5, 6, 7, 8}, of_each(1), OpenOptions{});
+}
+
+TEST_F(WriterAppendSeries, says_at_create_that_older_files_are_there) {
+    write({0, 1, 4}, of_each(1));
+    EXPECT_FALSE(was_said("files of this name"));
+    write({1}, of_each(1));
+    EXPECT_TRUE(was_said("3 files of this name are there"));
+    path_ = directory_ + "/run_0004.h5";
+    check({4});
 }
 
 }  // namespace

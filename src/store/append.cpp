@@ -23,8 +23,37 @@ struct InTree {
     std::optional<std::uint64_t> dump;  ///< unset: no region says it any more
 };
 
+std::string text_in(const std::vector<Attribute>& root, std::string_view name) {
+    for (const Attribute& one : root)
+        if (const auto* const text = std::get_if<std::string>(&one.value);
+            text != nullptr && one.name == name)
+            return *text;
+    return {};
+}
+
+/// openPMD's file-based encoding is of files with one dump each: what says so must stay true.
+Status accept_encoding(const std::string& path, const std::vector<Attribute>& root,
+                       std::optional<std::uint64_t> dumps_per_file) {
+    const std::string encoding = text_in(root, "iterationEncoding");
+    const bool has_one = encoding == "fileBased";
+    const auto refuse = [&](std::string what) {
+        return Status{StatusCode::invalid_argument, path + ": " + std::move(what)};
+    };
+    if (!dumps_per_file && has_one)
+        return refuse(
+            fmt::format("it is a file of the series '{}', which have one dump each; "
+                        "open the series",
+                        text_in(root, "iterationFormat")));
+    if (dumps_per_file && !encoding.empty() && has_one != (*dumps_per_file == 1))
+        return refuse(fmt::format("files of its series have {}, and dumps_per_file is {}; give {}",
+                                  has_one ? "one dump each" : "several dumps", *dumps_per_file,
+                                  has_one ? "1" : "more than 1"));
+    return {};
+}
+
 /// Is it a file whose tree dumps make, and nothing else?
-Status accept(const std::string& path, const Begun& begun, const std::string& layout) {
+Status accept(const std::string& path, const Begun& begun, const AppendRequest& request) {
+    const std::string& layout = request.layout;
     const auto refuse = [&](std::string_view what) {
         return Status{StatusCode::unsupported,
                       fmt::format("{}: {}; Writer::open goes on with a file that Writer::create "
@@ -50,7 +79,7 @@ Status accept(const std::string& path, const Begun& begun, const std::string& la
                     paths.layout().empty() ? "openPMD's" : fmt::format("'{}'", paths.layout()))};
     if (begun.has_tree && begun.record.end() == 0)
         return refuse("an application has made groups or datasets in it, and it has no dump");
-    return {};
+    return accept_encoding(path, begun.root, request.dumps_per_file);
 }
 
 /// The dumps that readers see, in the order in which they were written.
@@ -136,7 +165,7 @@ Result<std::vector<std::string>> look(SharedFile& file, const Begun& begun,
 Result<AppendedTo> append(base::FileSystem& file_system, const std::string& path,
                           const AppendRequest& request) {
     auto recovered = recover_and_keep(
-        file_system, path, [&](const Begun& begun) { return accept(path, begun, request.layout); });
+        file_system, path, [&](const Begun& begun) { return accept(path, begun, request); });
     if (!recovered.ok()) return recovered.status();
     AppendedTo out;
     out.file = std::move(recovered->file);

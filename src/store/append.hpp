@@ -16,6 +16,8 @@ struct AppendRequest {
     /// The last iteration that is kept, in the order of dumps; unset: the last one there is.
     std::optional<std::uint64_t> after;
     std::string layout = {};  ///< as WriterOptions has it; empty: the file's
+    /// How many dumps each file of the series gets that this one is of; unset: of none.
+    std::optional<std::uint64_t> dumps_per_file = {};
     bool durable = true;      ///< of the commit that drops; recovery always is
 };
 
@@ -36,7 +38,8 @@ struct AppendedTo {
 /// On one rank, before the others open the file. The lock that recovery held becomes the shared
 /// one. Errors: io (not there, not allowed, in use by another process), corrupt (not of Caesura;
 /// damaged), unsupported (an application's tree, checkpoints), invalid_argument (an iteration that
-/// is not there; the nearest are named; another layout), no_space. Recovery apart, nothing is
+/// is not there; the nearest are named; another layout; one file of a series for the series, or the
+/// other way round), no_space. Recovery apart, nothing is
 /// changed then.
 Result<AppendedTo> open_to_append(base::FileSystem& file_system, const std::string& path,
                                   const AppendRequest& request);

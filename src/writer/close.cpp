@@ -174,6 +174,7 @@ Status Writer::Impl::close() {
     // And their locks: recover and stock writers may have the files now.
     for (writer::OwnFile& file : series.pending) drop_file(file);
     drop_file(own);
+    series.held.reset();
     return round.failed();
 }
 

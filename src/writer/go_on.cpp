@@ -71,6 +71,7 @@ Result<store::AppendedTo> Writer::Impl::append_to(base::FileSystem& files, const
     store::AppendRequest request;
     request.after = after;
     request.layout = session.options.layout;
+    if (series.name) request.dumps_per_file = session.options.dumps_per_file;
     request.durable = session.options.durable;
     auto taken = store::open_to_append(files, path, request);
     if (!taken.ok()) return taken;

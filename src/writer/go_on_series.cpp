@@ -62,6 +62,8 @@ Status Writer::Impl::find_series() {
         }
         if (!part.ok()) return part.status();
         all.insert(all.end(), part->kept.begin(), part->kept.end());
+        // One without dumps may be made anew.
+        if (!part->kept.empty()) series.held = part->file.keep();
         parts.push_back({file.path, std::move(part->kept)});
     }
     if (parts.empty())
@@ -74,12 +76,14 @@ Status Writer::Impl::find_series() {
             return std::find(part.kept.begin(), part.kept.end(), after) != part.kept.end();
         });
         if (last == parts.end()) return store::not_there(session.path, std::move(all), after);
+        series.held.reset();
         for (auto part = parts.end() - 1; part != last; --part)
             if (Status gone = remove_file(files, part->path); !gone.ok()) return gone;
         if (session.options.durable)
             if (Status synced = files.sync_directory_of(last->path); !synced.ok()) return synced;
         const auto kept = append_to(files, last->path, after);
         if (!kept.ok()) return kept.status();
+        series.held = kept->file.keep();
         known.kept.clear();
         for (auto part = parts.begin(); part != last; ++part)
             known.kept.insert(known.kept.end(), part->kept.begin(), part->kept.end());

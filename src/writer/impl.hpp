@@ -81,6 +81,7 @@ struct Writer::Impl {
     /// Collective. All ranks must have the same options of the file or the series: this compares
     /// them. A path without %T needs nothing more.
     Status begin_series();
+    void say_what_is_there();  ///< rank 0
     /// In place of the current file one that is not made yet.
     void plan_file(std::uint64_t next_dump);
     /// Collective. Makes the current file, if it is not there yet.

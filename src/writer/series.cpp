@@ -68,10 +68,24 @@ Status Writer::Impl::begin_series() {
     if (!attributes.ok()) return attributes.status();  // which check_options() has told all
     for (const auto& [attribute, value] : *attributes)
         metadata.set({AttributeOwner::Kind::file}, attribute, value);
-    if (opening)
+    if (opening) {
         if (Status taken = take_up_series(); !taken.ok()) return taken;
+    } else if (session.rank == 0) {
+        say_what_is_there();
+    }
     plan_file(0);
     return {};
+}
+
+// Readers of the series find them too.
+void Writer::Impl::say_what_is_there() {
+    const auto found = series.name->find();
+    if (!found.ok() || found->empty()) return;  // what is wrong there, making a file tells
+    session.say(
+        fmt::format("{}: {} files of this name are there, {} to {}; a dump empties the one "
+                    "that it comes to, and readers find the others beside the new ones: "
+                    "remove them, or go on after them with Writer::open",
+                    session.path, found->size(), found->front().path, found->back().path));
 }
 
 void Writer::Impl::plan_file(std::uint64_t next_dump) {
@@ -173,6 +187,7 @@ void Writer::Impl::close_committed() {
 
 void Writer::Impl::drop_file(OwnFile& file) {
     node.drop_file(file.number);
+    if (series.name && file.is_made && session.rank == 0) series.held = file.file->keep();
     file.file.reset();
 }
 

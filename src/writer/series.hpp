@@ -35,6 +35,9 @@ struct OwnFile {
 struct Series {
     std::optional<base::SeriesName> name = {};  ///< none: one file
     std::uint64_t stripe_bytes = 0;
+    /// Rank 0: a file that is done, and its lock, so that between two files no other run takes the
+    /// series up.
+    std::shared_ptr<base::File> held = {};
     std::deque<OwnFile> pending = {};  ///< oldest first
     /// Of files that are closed.
     std::uint64_t reserved_bytes = 0, spare_bytes = 0;
