@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "codec/frame/estimate_again.hpp"
 #include "predict/predict.hpp"
 
 namespace caesura::predict {
@@ -56,7 +57,8 @@ Result<Estimate> estimate_complex(const std::byte* data, DType dtype, const Box&
 }  // namespace
 
 Features estimate_block(const std::byte* data, DType dtype, const Box& array_box, const Box& part,
-                        const ErrorBound& bound, Mode mode, const TableSet& tables) {
+                        const ErrorBound& bound, Mode mode, const TableSet& tables,
+                        const std::optional<codec::Choice>& settings) {
     Features features;
     features.values = part.extent.rank() == 0 ? 0 : part.extent.count();
     if (features.values == 0) return features;
@@ -66,8 +68,13 @@ Features estimate_block(const std::byte* data, DType dtype, const Box& array_box
     CompressOptions options;
     options.mode = mode;
     options.tables = &tables;
-    const auto found = (is_complex(dtype) ? estimate_complex : estimate_part)(
-        data, dtype, array_box, part, in_range ? bound : lossless(), options);
+    const ErrorBound kept = in_range ? bound : lossless();
+    features.settings = settings;
+    features.assumed = settings.has_value();
+    const auto found =
+        is_complex(dtype)
+            ? estimate_complex(data, dtype, array_box, part, kept, options)
+            : codec::estimate_again(data, dtype, array_box, part, kept, options, features.settings);
     // A wrong argument is the compression's to report: here it only means a bad guess.
     const double value_bits = 8.0 * static_cast<double>(value_bytes);
     const double bits =

@@ -27,6 +27,11 @@ constexpr double k_least_step = 0.003;  // no field is more regular than this
 // bit is chance.
 constexpr double k_activity_floor = 1.0 / 512;
 
+// Settings are chosen anew as often as this, and where more or less goes on by this share. Looks at
+// a field's blocks take turns: the cost of choosing is spread over dumps.
+constexpr std::uint64_t k_settings_dumps = 8;
+constexpr double k_settings_change = 0.125;
+
 }  // namespace
 
 // Known from a few steps only: the variance of Student's distribution.
@@ -86,13 +91,38 @@ void SizeModel::learn_size(const Features& features, double log_size) {
     was.activity = features.activity;
 }
 
+std::optional<codec::Choice> SizeModel::settings(std::uint64_t block, std::uint64_t values,
+                                                 double activity) const {
+    const auto found = past_.find(block);
+    if (found == past_.end() || !(activity >= 0.0)) return {};
+    const Past& was = found->second;
+    if (!(was.settings_activity >= 0.0) || was.values != values) return {};
+    if (was.settings_age >= k_settings_dumps) return {};
+    const auto [less, more] = std::minmax(activity, was.settings_activity);
+    const double change = (more + k_activity_floor) / (less + k_activity_floor) - 1.0;
+    return change > k_settings_change ? std::nullopt : was.settings;
+}
+
+// The first time blocks are of different ages, so that they are not all asked again at once.
+void SizeModel::keep_settings(const Features& features, const Past* was, Past& now) const {
+    now.settings = features.settings;
+    if (features.assumed && was != nullptr) {
+        now.settings_age = was->settings_age + 1;
+        now.settings_activity = was->settings_activity;
+    } else {
+        now.settings_age = was == nullptr ? features.block % k_settings_dumps : 0;
+        now.settings_activity = features.activity;
+    }
+}
+
 Features look(const SizeModel& sizes, std::uint64_t block, std::uint64_t values,
               const std::byte* data, DType dtype, const Box& array_box, const Box& part,
-              const ErrorBound& bound, const std::function<Features()>& closely) {
+              const ErrorBound& bound, const LookClosely& closely) {
     const auto activity = glance(data, dtype, array_box, part, bound);
     if (activity)
         if (auto recalled = sizes.recall(block, values, *activity)) return *recalled;
-    Features features = closely();
+    const auto settings = activity ? sizes.settings(block, values, *activity) : std::nullopt;
+    Features features = closely(settings);
     features.block = block;
     features.values = values;
     features.activity = activity.value_or(-1.0);

@@ -166,6 +166,53 @@ TEST(Recall, claims_a_spread_that_holds) {
             }
 }
 
+// Goal: settings of the dump before make the estimate that choosing the same would make; they are
+// chosen anew after some dumps, and as soon as something else goes on in the block.
+TEST(Settings, are_assumed_for_some_dumps_and_change_no_estimate) {
+    const Box box{{0, 0, 0}, {64, 64, 64}};
+    const auto values = noise_field<float>(box.extent, k_recall_seed);
+    const auto* data = reinterpret_cast<const std::byte*>(values.data());
+    SizeModel model("caesura", float32);
+    int chosen = 0, assumed = 0;
+    for (int n = 0; n < 20; ++n) {
+        const auto settings = model.settings(7, values.size(), k_activity);
+        Features features = estimate_block(data, float32, box, box, absolute(0.05), Mode::automatic,
+                                           TableSet(), settings);
+        EXPECT_EQ(features.assumed, settings.has_value());
+        ASSERT_TRUE(features.settings);
+        const Features anew =
+            estimate_block(data, float32, box, box, absolute(0.05), Mode::automatic, TableSet());
+        EXPECT_EQ(features.bits_per_value, anew.bits_per_value);
+        EXPECT_EQ(features.mode, anew.mode);
+        ++(settings ? assumed : chosen);
+        features.block = 7;
+        features.activity = k_activity;
+        model.learn(features, values.size());
+    }
+    EXPECT_EQ(chosen, 3) << "at first, soon (it is block 7's turn), and eight looks later";
+    EXPECT_EQ(assumed, 17);
+    EXPECT_TRUE(model.settings(7, values.size(), 1.1 * k_activity));
+    EXPECT_FALSE(model.settings(7, values.size(), 1.2 * k_activity)) << "more goes on";
+    EXPECT_FALSE(model.settings(7, values.size(), 0.8 * k_activity)) << "less goes on";
+    EXPECT_FALSE(model.settings(7, values.size(), -1.0)) << "no glance";
+    EXPECT_FALSE(model.settings(7, values.size() / 2, k_activity)) << "another shape";
+    EXPECT_FALSE(model.settings(6, values.size(), k_activity)) << "another block";
+}
+
+// Goal: where nothing is chosen there is nothing to assume.
+TEST(Settings, are_none_of_blocks_that_have_none) {
+    const Box box{{0, 0, 0}, {32, 32, 32}};
+    const std::vector<float> zeros(box.extent.count(), 0.0f);
+    const auto noise = noise_field<float>(box.extent, k_recall_seed);
+    for (const auto& [values, bound] :
+         {std::pair(&zeros, absolute(0.1)), std::pair(&noise, lossless())}) {
+        const auto* data = reinterpret_cast<const std::byte*>(values->data());
+        const Features features = estimate_block(data, float32, box, box, bound, Mode::automatic,
+                                                 TableSet(), codec::Choice());
+        EXPECT_FALSE(features.settings);
+    }
+}
+
 // Goal: a writer's way: closely twice, then only glances; as soon as the field is another, closely.
 TEST(Look, goes_closer_only_where_the_field_is_not_what_it_was) {
     const Box box{{0, 0, 0}, {64, 64, 64}};
@@ -180,10 +227,11 @@ TEST(Look, goes_closer_only_where_the_field_is_not_what_it_was) {
     int looks = 0;
     const auto dump = [&](const std::vector<float>& values, const ErrorBound& limit) {
         const auto* data = reinterpret_cast<const std::byte*>(values.data());
-        const Features features =
-            look(model, 0, values.size(), data, float32, box, box, limit, [&] {
+        const Features features = look(
+            model, 0, values.size(), data, float32, box, box, limit, [&](const auto& settings) {
                 ++looks;
-                return estimate_block(data, float32, box, box, limit, Mode::automatic, TableSet());
+                return estimate_block(data, float32, box, box, limit, Mode::automatic, TableSet(),
+                                      settings);
             });
         EXPECT_EQ(features.block, 0u);
         EXPECT_EQ(features.values, values.size());

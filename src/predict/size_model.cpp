@@ -173,7 +173,10 @@ void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
     now.activity = features.activity;
     now.values = features.values;
     now.mode = features.mode;
-    if (features.block != k_no_block) past_[features.block] = now;
+    if (features.block == k_no_block) return;
+    const auto was = past_.find(features.block);
+    keep_settings(features, was == past_.end() ? nullptr : &was->second, now);
+    past_[features.block] = now;
 }
 
 // How far one block moved since the dump before, at one bit per value. Is that odd?

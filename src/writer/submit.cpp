@@ -69,13 +69,14 @@ void Assembly::predict_jobs() {
                                  : job.exactly         ? lossless()
                                                        : codec_bound(dumped_[job.dataset]);
         const auto own_mode = caesura_mode(field.codec);
-        const auto closely = [&] {
+        const auto closely = [&](const std::optional<codec::Choice>& settings) {
             const bool boxed = is_boxed(job);
             if (job.bundled && field.has_bound_map() && !boxed)
                 return estimate_layers(job, piece, *own_mode, field.tables);
             if (job.bundled && !boxed) return estimate_parts(job, *own_mode, field.tables);
             return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
-                                                      piece.part, bound, *own_mode, field.tables)
+                                                      piece.part, bound, *own_mode, field.tables,
+                                                      settings)
                             : predict::sample_block(piece.source, job.dtype, piece.source_box,
                                                     piece.part, bound, field.codec.name);
         };

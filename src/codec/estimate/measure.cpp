@@ -163,7 +163,8 @@ double measure_interpolation(const Spots<T>& spots, const Shape& shape,
                              const Effort& effort, PredictorScratch& scratch, CodeCost& cost) {
     // Where fewer bits are expected, most residuals are zero.
     constexpr double k_sparse_bits = 2.5;
-    const double bits = 8 * static_cast<double>(choice.bytes) / static_cast<double>(shape.count());
+    const double bits = 8 * static_cast<double>(choice.rough_bytes) /
+                        static_cast<double>(shape.count());
     RowSample<T> rows(spots, shape, quantiser, choice.interpolation, scratch);
     for (int level = 0;; ++level) {
         if (values_at_level(shape, level) <= k_few_values) {

@@ -209,7 +209,7 @@ Choice choose(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& qua
         }
     }
     constexpr std::uint64_t k_head_bytes = 512;
-    choice.bytes = k_head_bytes + static_cast<std::uint64_t>(bits / 8);
+    choice.bytes = choice.rough_bytes = k_head_bytes + static_cast<std::uint64_t>(bits / 8);
     return choice;
 }
 

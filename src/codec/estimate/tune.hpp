@@ -6,19 +6,11 @@
 
 #include "caesura/codec.hpp"
 #include "codec/entropy/entropy.hpp"
+#include "codec/estimate/choice.hpp"
 #include "codec/estimate/rehearsal.hpp"
 #include "codec/estimate/spots.hpp"
-#include "codec/frame/frame.hpp"
-#include "codec/predictors/predictors.hpp"
 
 namespace caesura::codec {
-
-struct Choice {
-    PartKind kind = PartKind::interpolation;  ///< lorenzo or interpolation
-    LorenzoSettings lorenzo;
-    InterpolationSettings interpolation;
-    std::uint64_t bytes = 0;  ///< predicted size of the part
-};
 
 /// Settings, and a rough size.
 /// @param mode  automatic: the better of both predictors; else settings of that mode's predictor.

@@ -8,9 +8,11 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "codec/bound/float_environment.hpp"
 #include "codec/frame/decode_frame.hpp"
+#include "codec/frame/estimate_again.hpp"
 #include "codec/frame/recode_frame.hpp"
 #include "codec/frame/region_encoder.hpp"
 #include "codec/frame/slabs.hpp"
@@ -296,8 +298,10 @@ Status encode_bytes(Bytes bytes, std::size_t value_bytes, bool checksum, Output&
 }
 
 /// Of a frame's slabs, by what `predict` says of some; nullopt where it does not.
+/// @param settings  as estimate_again().
 template <class Predict>
-std::optional<Estimate> estimate_slabs(const EncodeRequest& request, Predict predict) {
+std::optional<Estimate> estimate_slabs(EncodeRequest& request, std::optional<Choice>& settings,
+                                       Predict predict) {
     const FrameHeader& header = request.header;
     const Slabs slabs = choose_slabs(header.shape, header.value_bytes());
     constexpr std::uint64_t k_most_slabs = 8;
@@ -305,6 +309,9 @@ std::optional<Estimate> estimate_slabs(const EncodeRequest& request, Predict pre
     double predicted = 0;
     double values = 0;
     Estimate estimate;
+    const std::optional<Choice> before =
+        slabs.count() == 1 ? std::exchange(settings, {}) : std::nullopt;
+    request.chosen = before ? &*before : nullptr;
     for (std::uint64_t i = 0; i < looked_at; ++i) {
         const Slab slab = slabs[(2 * i + 1) * slabs.count() / (2 * looked_at)];
         const std::optional<Choice> choice = predict(slab);
@@ -317,6 +324,8 @@ std::optional<Estimate> estimate_slabs(const EncodeRequest& request, Predict pre
         estimate.mode = request.mode == Mode::planes ? Mode::planes
                         : lorenzo                    ? Mode::fast
                                                      : Mode::strong;
+        if (slabs.count() == 1 && (lorenzo || choice->kind == PartKind::interpolation))
+            settings = choice;
     }
     const double head = static_cast<double>(header.header_bytes()) +
                         (slabs.count() > 1 ? 12 + 16 * static_cast<double>(slabs.count()) : 0);
@@ -392,7 +401,68 @@ Result<std::size_t> frame_in(std::span<std::byte> memory, std::size_t raw_bytes,
     });
 }
 
+/// Of a dense array.
+Result<Estimate> estimate_whole(Bytes values, DType dtype, const Shape& shape,
+                                const ErrorBound& bound, const CompressOptions& options,
+                                std::optional<Choice>& settings) {
+    return guarded([&]() -> Result<Estimate> {
+        const TableSet built_in;
+        auto request = make_request(values, dtype, shape, bound, options, built_in);
+        if (!request.ok()) return request.status();
+        if (is_recoded(dtype)) {
+            settings.reset();
+            return estimate_recoded(values, dtype, shape, bound, options);
+        }
+        const FloatEnvironment environment;
+        request->bound = resolve(bound, values, dtype, options.threads);
+        const WorkspaceLease workspace;
+        return *estimate_slabs(*request, settings, [&](const Slab& slab) {
+            const auto part = bytes_of(slab, values, size_of(dtype));
+            return std::optional(workspace->encoder.predict(part, slab.shape, *request));
+        });
+    });
+}
+
 }  // namespace
+
+Result<Estimate> estimate_again(const std::byte* array, DType dtype, const Box& array_box,
+                                const Box& part, const ErrorBound& bound,
+                                const CompressOptions& options, std::optional<Choice>& settings) {
+    const std::size_t value_bytes = size_of(dtype);
+    const std::byte* const dense = dense_part(part, array_box, array, value_bytes);
+    const std::size_t bytes = static_cast<std::size_t>(part.extent.count()) * value_bytes;
+    if (dense != nullptr)
+        return estimate_whole({dense, bytes}, dtype, part.extent, bound, options, settings);
+    return guarded([&]() -> Result<Estimate> {
+        const TableSet built_in;
+        auto request = make_request({array, bytes}, dtype, part.extent, bound, options, built_in);
+        if (!request.ok()) return request.status();
+        if (bound.kind == ErrorBound::Kind::absolute && !is_recoded(dtype)) {
+            const FloatEnvironment environment;
+            request->bound = resolve(bound, {}, dtype, options.threads);
+            const WorkspaceLease workspace;
+            const auto found = estimate_slabs(*request, settings, [&](const Slab& slab) {
+                const std::uint64_t first = index_in(array_box, part, slab.first);
+                return workspace->encoder.predict_in_place(array + first * value_bytes, slab.shape,
+                                                           array_box.extent, *request);
+            });
+            if (found) return *found;
+        }
+        settings.reset();
+        // A copy of the middle, as large as it takes.
+        const Box box = middle_of(part);
+        std::vector<std::byte> copy(static_cast<std::size_t>(box.extent.count()) * value_bytes);
+        copy_box(box, array_box, array, box, copy.data(), value_bytes);
+        auto found = estimate(copy, dtype, box.extent, bound, options);
+        if (found.ok()) {
+            found->bytes = static_cast<std::uint64_t>(static_cast<double>(found->bytes) *
+                                                      static_cast<double>(bytes) /
+                                                      static_cast<double>(copy.size()));
+        }
+        return found;
+    });
+}
+
 }  // namespace codec
 
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
@@ -413,57 +483,15 @@ Result<std::size_t> compress_into(std::span<std::byte> frame, std::span<const st
 
 Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const Shape& shape,
                           const ErrorBound& bound, const CompressOptions& options) {
-    return codec::guarded([&]() -> Result<Estimate> {
-        const TableSet built_in;
-        auto request = codec::make_request(values, dtype, shape, bound, options, built_in);
-        if (!request.ok()) return request.status();
-        if (codec::is_recoded(dtype))
-            return codec::estimate_recoded(values, dtype, shape, bound, options);
-        const codec::FloatEnvironment environment;
-        request->bound = codec::resolve(bound, values, dtype, options.threads);
-        const codec::WorkspaceLease workspace;
-        return *codec::estimate_slabs(*request, [&](const codec::Slab& slab) {
-            const auto part = codec::bytes_of(slab, values, size_of(dtype));
-            return std::optional(workspace->encoder.predict(part, slab.shape, *request));
-        });
-    });
+    std::optional<codec::Choice> none;
+    return codec::estimate_whole(values, dtype, shape, bound, options, none);
 }
 
 Result<Estimate> estimate_part(const std::byte* array, DType dtype, const Box& array_box,
                                const Box& part, const ErrorBound& bound,
                                const CompressOptions& options) {
-    const std::size_t value_bytes = size_of(dtype);
-    const std::byte* const dense = dense_part(part, array_box, array, value_bytes);
-    const std::size_t bytes = static_cast<std::size_t>(part.extent.count()) * value_bytes;
-    if (dense != nullptr) return estimate({dense, bytes}, dtype, part.extent, bound, options);
-    return codec::guarded([&]() -> Result<Estimate> {
-        const TableSet built_in;
-        auto request =
-            codec::make_request({array, bytes}, dtype, part.extent, bound, options, built_in);
-        if (!request.ok()) return request.status();
-        if (bound.kind == ErrorBound::Kind::absolute && !codec::is_recoded(dtype)) {
-            const codec::FloatEnvironment environment;
-            request->bound = codec::resolve(bound, {}, dtype, options.threads);
-            const codec::WorkspaceLease workspace;
-            const auto found = codec::estimate_slabs(*request, [&](const codec::Slab& slab) {
-                const std::uint64_t first = codec::index_in(array_box, part, slab.first);
-                return workspace->encoder.predict_in_place(array + first * value_bytes, slab.shape,
-                                                           array_box.extent, *request);
-            });
-            if (found) return *found;
-        }
-        // A copy of the middle, as large as it takes.
-        const Box box = codec::middle_of(part);
-        std::vector<std::byte> copy(static_cast<std::size_t>(box.extent.count()) * value_bytes);
-        copy_box(box, array_box, array, box, copy.data(), value_bytes);
-        auto found = estimate(copy, dtype, box.extent, bound, options);
-        if (found.ok()) {
-            found->bytes = static_cast<std::uint64_t>(static_cast<double>(found->bytes) *
-                                                      static_cast<double>(bytes) /
-                                                      static_cast<double>(copy.size()));
-        }
-        return found;
-    });
+    std::optional<codec::Choice> none;
+    return codec::estimate_again(array, dtype, array_box, part, bound, options, none);
 }
 
 Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,

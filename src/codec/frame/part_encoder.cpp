@@ -352,7 +352,8 @@ Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Sha
                                         const EncodeRequest& request) {
     const Coding coding = coding_of(request);
     const Spots<T>& spots = typed<T>().spots;
-    Choice choice = choose_by_sample(quantiser, shape, request.mode);
+    Choice choice = request.chosen != nullptr ? *request.chosen
+                                              : choose_by_sample(quantiser, shape, request.mode);
     choice.bytes = measure(spots, shape, quantiser, choice, coding, *request.tables,
                            request.drift_check, scratch);
     return choice;
