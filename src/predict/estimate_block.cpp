@@ -71,10 +71,10 @@ Features estimate_block(const std::byte* data, DType dtype, const Box& array_box
     const ErrorBound kept = in_range ? bound : lossless();
     features.settings = settings;
     features.assumed = settings.has_value();
-    const auto found =
-        is_complex(dtype)
-            ? estimate_complex(data, dtype, array_box, part, kept, options)
-            : codec::estimate_again(data, dtype, array_box, part, kept, options, features.settings);
+    const auto found = is_complex(dtype)
+                           ? estimate_complex(data, dtype, array_box, part, kept, options)
+                           : codec::estimate_again(data, dtype, array_box, part, kept, options,
+                                                   &features.settings);
     // A wrong argument is the compression's to report: here it only means a bad guess.
     const double value_bits = 8.0 * static_cast<double>(value_bytes);
     const double bits =

@@ -28,6 +28,13 @@ struct Effort {
     std::size_t groups;  ///< of rows, of the finest level's last pass
     bool bursts;         ///< that may lie between all places
 
+    /// Enough to see what has changed since a whole look.
+    Effort brief() const {
+        constexpr std::size_t k_share = 4, k_fewest_tiles = 16, k_fewest_groups = 8;
+        return {std::max(tiles / k_share, k_fewest_tiles),
+                std::max(groups / k_share, k_fewest_groups), false};
+    }
+
     std::size_t groups_at(int level) const {
         constexpr std::size_t k_fewest = 3;
         return level == 0 ? groups : std::max(groups >> (level + 1), k_fewest);
@@ -163,8 +170,8 @@ double measure_interpolation(const Spots<T>& spots, const Shape& shape,
                              const Effort& effort, PredictorScratch& scratch, CodeCost& cost) {
     // Where fewer bits are expected, most residuals are zero.
     constexpr double k_sparse_bits = 2.5;
-    const double bits = 8 * static_cast<double>(choice.rough_bytes) /
-                        static_cast<double>(shape.count());
+    const double bits =
+        8 * static_cast<double>(choice.rough_bytes) / static_cast<double>(shape.count());
     RowSample<T> rows(spots, shape, quantiser, choice.interpolation, scratch);
     for (int level = 0;; ++level) {
         if (values_at_level(shape, level) <= k_few_values) {
@@ -191,10 +198,11 @@ double measure_interpolation(const Spots<T>& spots, const Shape& shape,
 template <class T>
 std::uint64_t measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
                       const Choice& choice, Coding coding, const TableSet& tables, bool drift_check,
-                      PredictorScratch& scratch) {
+                      Look look, PredictorScratch& scratch) {
     constexpr double k_part_head_bytes = 48;
     CodeCost cost(tables, drift_check);
-    const Effort effort = effort_for(spots.unevenness());
+    const Effort whole = effort_for(spots.unevenness());
+    const Effort effort = look == Look::brief ? whole.brief() : whole;
     if (choice.kind == PartKind::interpolation) {
         return static_cast<std::uint64_t>(
             k_part_head_bytes +
@@ -206,8 +214,10 @@ std::uint64_t measure(const Spots<T>& spots, const Shape& shape, const Quantiser
 }
 
 template std::uint64_t measure(const Spots<float>&, const Shape&, const Quantiser<float>&,
-                               const Choice&, Coding, const TableSet&, bool, PredictorScratch&);
+                               const Choice&, Coding, const TableSet&, bool, Look,
+                               PredictorScratch&);
 template std::uint64_t measure(const Spots<double>&, const Shape&, const Quantiser<double>&,
-                               const Choice&, Coding, const TableSet&, bool, PredictorScratch&);
+                               const Choice&, Coding, const TableSet&, bool, Look,
+                               PredictorScratch&);
 
 }  // namespace caesura::codec

@@ -300,7 +300,7 @@ Status encode_bytes(Bytes bytes, std::size_t value_bytes, bool checksum, Output&
 /// Of a frame's slabs, by what `predict` says of some; nullopt where it does not.
 /// @param settings  as estimate_again().
 template <class Predict>
-std::optional<Estimate> estimate_slabs(EncodeRequest& request, std::optional<Choice>& settings,
+std::optional<Estimate> estimate_slabs(EncodeRequest& request, std::optional<Choice>* settings,
                                        Predict predict) {
     const FrameHeader& header = request.header;
     const Slabs slabs = choose_slabs(header.shape, header.value_bytes());
@@ -309,9 +309,10 @@ std::optional<Estimate> estimate_slabs(EncodeRequest& request, std::optional<Cho
     double predicted = 0;
     double values = 0;
     Estimate estimate;
-    const std::optional<Choice> before =
-        slabs.count() == 1 ? std::exchange(settings, {}) : std::nullopt;
+    const bool is_one = settings != nullptr && slabs.count() == 1;
+    const std::optional<Choice> before = is_one ? std::exchange(*settings, {}) : std::nullopt;
     request.chosen = before ? &*before : nullptr;
+    request.is_first_look = is_one;
     for (std::uint64_t i = 0; i < looked_at; ++i) {
         const Slab slab = slabs[(2 * i + 1) * slabs.count() / (2 * looked_at)];
         const std::optional<Choice> choice = predict(slab);
@@ -324,8 +325,7 @@ std::optional<Estimate> estimate_slabs(EncodeRequest& request, std::optional<Cho
         estimate.mode = request.mode == Mode::planes ? Mode::planes
                         : lorenzo                    ? Mode::fast
                                                      : Mode::strong;
-        if (slabs.count() == 1 && (lorenzo || choice->kind == PartKind::interpolation))
-            settings = choice;
+        if (is_one && (lorenzo || choice->kind == PartKind::interpolation)) *settings = choice;
     }
     const double head = static_cast<double>(header.header_bytes()) +
                         (slabs.count() > 1 ? 12 + 16 * static_cast<double>(slabs.count()) : 0);
@@ -404,13 +404,13 @@ Result<std::size_t> frame_in(std::span<std::byte> memory, std::size_t raw_bytes,
 /// Of a dense array.
 Result<Estimate> estimate_whole(Bytes values, DType dtype, const Shape& shape,
                                 const ErrorBound& bound, const CompressOptions& options,
-                                std::optional<Choice>& settings) {
+                                std::optional<Choice>* settings) {
     return guarded([&]() -> Result<Estimate> {
         const TableSet built_in;
         auto request = make_request(values, dtype, shape, bound, options, built_in);
         if (!request.ok()) return request.status();
         if (is_recoded(dtype)) {
-            settings.reset();
+            if (settings != nullptr) settings->reset();
             return estimate_recoded(values, dtype, shape, bound, options);
         }
         const FloatEnvironment environment;
@@ -427,7 +427,7 @@ Result<Estimate> estimate_whole(Bytes values, DType dtype, const Shape& shape,
 
 Result<Estimate> estimate_again(const std::byte* array, DType dtype, const Box& array_box,
                                 const Box& part, const ErrorBound& bound,
-                                const CompressOptions& options, std::optional<Choice>& settings) {
+                                const CompressOptions& options, std::optional<Choice>* settings) {
     const std::size_t value_bytes = size_of(dtype);
     const std::byte* const dense = dense_part(part, array_box, array, value_bytes);
     const std::size_t bytes = static_cast<std::size_t>(part.extent.count()) * value_bytes;
@@ -448,7 +448,7 @@ Result<Estimate> estimate_again(const std::byte* array, DType dtype, const Box& 
             });
             if (found) return *found;
         }
-        settings.reset();
+        if (settings != nullptr) settings->reset();
         // A copy of the middle, as large as it takes.
         const Box box = middle_of(part);
         std::vector<std::byte> copy(static_cast<std::size_t>(box.extent.count()) * value_bytes);
@@ -483,15 +483,13 @@ Result<std::size_t> compress_into(std::span<std::byte> frame, std::span<const st
 
 Result<Estimate> estimate(std::span<const std::byte> values, DType dtype, const Shape& shape,
                           const ErrorBound& bound, const CompressOptions& options) {
-    std::optional<codec::Choice> none;
-    return codec::estimate_whole(values, dtype, shape, bound, options, none);
+    return codec::estimate_whole(values, dtype, shape, bound, options, nullptr);
 }
 
 Result<Estimate> estimate_part(const std::byte* array, DType dtype, const Box& array_box,
                                const Box& part, const ErrorBound& bound,
                                const CompressOptions& options) {
-    std::optional<codec::Choice> none;
-    return codec::estimate_again(array, dtype, array_box, part, bound, options, none);
+    return codec::estimate_again(array, dtype, array_box, part, bound, options, nullptr);
 }
 
 Result<std::vector<std::byte>> compress_bytes(std::span<const std::byte> bytes,

@@ -354,8 +354,19 @@ Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Sha
     const Spots<T>& spots = typed<T>().spots;
     Choice choice = request.chosen != nullptr ? *request.chosen
                                               : choose_by_sample(quantiser, shape, request.mode);
-    choice.bytes = measure(spots, shape, quantiser, choice, coding, *request.tables,
-                           request.drift_check, scratch);
+    const auto bytes = [&](Look look) {
+        return measure(spots, shape, quantiser, choice, coding, *request.tables,
+                       request.drift_check, look, scratch);
+    };
+    if (request.chosen != nullptr && choice.whole_over_brief > 0) {
+        choice.bytes = static_cast<std::uint64_t>(
+            std::llround(static_cast<double>(bytes(Look::brief)) * choice.whole_over_brief));
+        return choice;
+    }
+    choice.bytes = bytes(Look::whole);
+    if (request.is_first_look)
+        choice.whole_over_brief =
+            static_cast<double>(choice.bytes) / static_cast<double>(bytes(Look::brief));
     return choice;
 }
 

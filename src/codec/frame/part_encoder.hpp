@@ -25,6 +25,8 @@ struct EncodeRequest {
     bool drift_check = true;
     /// Null, or predictor and settings that were chosen before; else a sample chooses them.
     const Choice* chosen = nullptr;
+    /// Of predict: it will be asked again, with what it says as `chosen`.
+    bool is_first_look = false;
 };
 
 /// Keeps its working memory from part to part. One thread at a time.
