@@ -86,12 +86,13 @@ predict::Features sample_block(const Input& values, const std::string& dtype, co
 predict::Features estimate_block(const Input& values, const std::string& dtype,
                                  const Extents& shape, const Extents& offset, const Extents& extent,
                                  const Bound& bound, const std::string& mode,
-                                 const TableSet* tables) {
+                                 const TableSet* tables,
+                                 const std::optional<codec::Choice>& settings) {
     const Block at = to_block(values, dtype, shape, offset, extent, bound);
     const Mode how = by_name("mode", mode, k_modes);
     nb::gil_scoped_release release;
     return predict::estimate_block(at.values, at.dtype, at.array, at.part, at.bound, how,
-                                   tables != nullptr ? *tables : TableSet());
+                                   tables != nullptr ? *tables : TableSet(), settings);
 }
 
 std::optional<double> glance(const Input& values, const std::string& dtype, const Extents& shape,
@@ -102,6 +103,8 @@ std::optional<double> glance(const Input& values, const std::string& dtype, cons
 }
 
 void bind_models(nb::module_& module) {
+    nb::class_<codec::Choice>(module, "BlockSettings",
+                              "Predictor and settings of a block: SizeModel.settings.");
     nb::class_<predict::Features>(module, "Features",
                                   "What a small sample of a block tells: see predict/predict.hpp.")
         .def(nb::init<>())
@@ -118,6 +121,8 @@ void bind_models(nb::module_& module) {
         .def_rw("block", &predict::Features::block)
         .def_rw("activity", &predict::Features::activity)
         .def_ro("recalled", &predict::Features::recalled)
+        .def_ro("settings", &predict::Features::settings)
+        .def_ro("assumed", &predict::Features::assumed)
         .def_prop_ro("mode", [](const predict::Features& features) {
             return name_of(features.mode, k_modes);
         });
@@ -145,6 +150,8 @@ void bind_models(nb::module_& module) {
                std::uint64_t stored_bytes) { self.learn(features, stored_bytes); },
             nb::arg("features"), nb::arg("stored_bytes"))
         .def("recall", &predict::SizeModel::recall, nb::arg("block"), nb::arg("values"),
+             nb::arg("activity"))
+        .def("settings", &predict::SizeModel::settings, nb::arg("block"), nb::arg("values"),
              nb::arg("activity"));
     module.def("sample_block", &sample_block, nb::arg("values"), nb::kw_only(), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("offset"), nb::arg("extent"), nb::arg("bound"),
@@ -153,7 +160,8 @@ void bind_models(nb::module_& module) {
                nb::arg("shape"), nb::arg("offset"), nb::arg("extent"), nb::arg("bound"));
     module.def("estimate_block", &estimate_block, nb::arg("values"), nb::kw_only(),
                nb::arg("dtype"), nb::arg("shape"), nb::arg("offset"), nb::arg("extent"),
-               nb::arg("bound"), nb::arg("mode"), nb::arg("tables").none());
+               nb::arg("bound"), nb::arg("mode"), nb::arg("tables").none(),
+               nb::arg("settings").none());
 }
 
 // ------------------------------------------------------------------------------ the block's codec
