@@ -183,6 +183,13 @@ def bench_series(arguments: list[str]) -> int:
     return run_open("series", command, log="series", env=environment())
 
 
+def bench_calls(arguments: list[str]) -> int:
+    """What a dump costs in our calls, beside a copy: bench/calls. `arguments` go to calls.py."""
+    build("", "calls")
+    command = [str(machine.VENV_PYTHON), str(Path("bench", "calls", "calls.py")), *arguments]
+    return run_open("calls", command, log="calls", env=environment())
+
+
 def bench_particles(arguments: list[str]) -> int:
     """Particles in any order: bench/particles. `arguments` go to particles.py."""
     build("", "caesura_python", "cosmology")
@@ -255,12 +262,14 @@ GROUPS: dict[str, Callable[[list[str]], int]] = {
     "transit": bench_transit,
     "reading": bench_reading,
     "series": bench_series,
+    "calls": bench_calls,
     "particles": bench_particles,
     "where": bench_where,
     "builds": bench_builds,
 }
 TAKE_ARGUMENTS = (
-    "codec", "peers", "reading", "particles", "running", "series", "transit", "where", "builds",
+    "codec", "peers", "reading", "particles", "running", "series", "calls", "transit", "where",
+    "builds",
 )  # fmt: skip
 # builds wants to be told of another build; where is a part of transit.
 ONLY_BY_NAME = ("builds", "where")
