@@ -291,6 +291,44 @@ TEST_F(WriterParticles, may_be_none_in_a_dump_that_has_nothing_else) {
     EXPECT_EQ((*reader)->fields()[*x].shape, (Shape{0}));
 }
 
+// Of the first dump one particle, of the second none: a reader of both sees one type.
+TEST_F(WriterParticles, keep_the_types_of_their_records_where_there_are_none) {
+    for (const std::string layout : {"", "/{field}/%T"}) {
+        WriterOptions options;
+        options.layout = layout;
+        options.durable = false;
+        auto writer = Writer::create(path_, nullptr, options).value();
+        const Species species = writer->define_species("e").value();
+        std::vector<Field> records;
+        for (auto dtype = float32; is_known(dtype); dtype = static_cast<DType>(int(dtype) + 1))
+            records.push_back(
+                writer->define_record(species, std::string(to_string(dtype)), dtype, lossless())
+                    .value());
+        const std::array<std::byte, 16> one{};
+        for (std::uint64_t n = 0; n < 2; ++n) {
+            auto iteration = writer->begin_iteration(n);
+            auto dump = iteration.begin_dump(0.0);
+            DType dtype = float32;
+            for (const Field record : records) {
+                ASSERT_TRUE(
+                    dump.put_particle_bytes(record, 1 - n, one.data(), dtype, Ownership::copy)
+                        .ok());
+                dtype = static_cast<DType>(int(dtype) + 1);
+            }
+            ASSERT_TRUE(iteration.end().ok());
+        }
+        ASSERT_TRUE(writer->close().ok());
+        auto reader = Reader::open(path_).value();
+        for (auto dtype = float32; is_known(dtype); dtype = static_cast<DType>(int(dtype) + 1)) {
+            const std::string name = std::string("e/") + std::string(to_string(dtype));
+            const auto& full = reader->fields()[reader->find(name, 0).value()];
+            const auto& empty = reader->fields()[reader->find(name, 1).value()];
+            EXPECT_EQ(empty.shape, (Shape{0})) << name;
+            EXPECT_EQ(empty.type, full.type) << name << " in layout '" << layout << "'";
+        }
+    }
+}
+
 TEST_F(WriterParticles, cannot_be_defined_wrongly) {
     auto writer = Writer::create(path_, nullptr).value();
     const Species species = writer->define_species("e").value();

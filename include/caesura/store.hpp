@@ -106,6 +106,11 @@ struct DatasetInfo {
 struct GroupInfo {
     std::string path;
     std::vector<Attribute> attributes;
+    /// Of an attribute "value" that is one number: its type, and the number as this machine has it.
+    /// Complex numbers have `members`, of the dtype each.
+    std::optional<DType> value_dtype = {};
+    std::vector<std::byte> value = {};
+    std::vector<std::string> members = {};
 };
 
 /// A dataset that is read through HDF5 (1 to 4 axes).

@@ -228,38 +228,19 @@ void add_datasets(Lists& lists) {
 
 /// openPMD's component whose values are all the same: a group that says which, and how many.
 void add_constant(Lists& lists, const store::GroupInfo& group) {
-    const Attribute* const value = find_in(group.attributes, "value");
     const auto extents = extents_of(find_in(group.attributes, "shape"));
-    if (value == nullptr || extents.empty() || extents.size() > k_max_rank) return;
+    if (!group.value_dtype || extents.empty() || extents.size() > k_max_rank) return;
     FieldInfo field;
     field.path = group.path;
     const auto dump = lists.layout.dumps.of(group.path);
     if (!dump) return;
     field.iteration = dump->iteration;
+    field.type = {kind_of(*group.value_dtype), size_of(*group.value_dtype), group.members};
     field.shape = Shape(extents);
     field.chunk = field.shape;
     field.codec = "constant";
     field.attributes = group.attributes;
-    Way way{.kind = Way::Kind::constant, .value = {}};
-    const bool known = std::visit(
-        [&](const auto& number) {
-            using T = std::decay_t<decltype(number)>;
-            if constexpr (std::is_arithmetic_v<T>) {
-                using Kind = ValueType::Kind;
-                field.type = {std::is_floating_point_v<T> ? Kind::floating
-                              : std::is_signed_v<T>       ? Kind::signed_integer
-                                                          : Kind::unsigned_integer,
-                              sizeof(T),
-                              {}};
-                const auto bytes = std::as_bytes(std::span(&number, 1));
-                way.value.assign(bytes.begin(), bytes.end());
-                return true;
-            } else {
-                return false;
-            }
-        },
-        value->value);
-    if (known) add(lists, std::move(field), std::move(way));
+    add(lists, std::move(field), {.kind = Way::Kind::constant, .value = group.value});
 }
 
 /// By iteration, then path; dumps with their times.

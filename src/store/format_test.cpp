@@ -203,6 +203,7 @@ TEST(Format, manifest_survives_a_round_trip) {
                          {"is", std::vector<std::int64_t>{-1, INT64_MAX}},
                          {"none", std::vector<double>{}},
                          {"ss", std::vector<std::string>{"", "\xc3\xa9", "\xff"}}}}};
+    manifest.groups.push_back({"/g/none", {{"shape", std::vector<std::uint64_t>{0}}}, complex64});
     manifest.datasets = {{"/g/x",
                           float64,
                           {1, 2, 3, 4},

@@ -97,6 +97,30 @@ void read_place(hid_t dataset, FoundDataset& found) {
     found.chunks.push_back(record);
 }
 
+/// openPMD's constant: in the type that it has in the file, which AttributeValue does not keep.
+void read_value(hid_t group, GroupInfo& out) {
+    if (H5Aexists(group, "value") <= 0) return;
+    const Handle attribute(H5Aopen(group, "value", H5P_DEFAULT), H5Aclose);
+    const Handle type(H5Aget_type(attribute.get()), H5Tclose);
+    const Handle space(H5Aget_space(attribute.get()), H5Sclose);
+    if (!attribute.ok() || H5Sget_simple_extent_npoints(space.get()) != 1) return;
+    std::vector<std::string> members = members_of(type.get());
+    std::optional<DType> dtype = number_of(type.get());
+    if (!members.empty()) dtype = H5Tget_size(type.get()) / members.size() == 4 ? float32 : float64;
+    const H5T_class_t kind = H5Tget_class(type.get());
+    if (!dtype && kind == H5T_FLOAT) dtype = float64;  // as HDF5 converts it
+    if (!dtype && kind == H5T_INTEGER)
+        dtype = H5Tget_sign(type.get()) == H5T_SGN_NONE ? uint64 : int64;
+    if (!dtype) return;
+    const Handle native = native_type(*dtype);
+    const hid_t memory = members.empty() ? native.get() : type.get();
+    std::vector<std::byte> value(H5Tget_size(memory));
+    if (H5Aread(attribute.get(), memory, value.data()) < 0) return;
+    out.value_dtype = dtype;
+    out.value = std::move(value);
+    out.members = std::move(members);
+}
+
 struct Names {
     std::vector<std::string> all;
     bool no_memory = false;
@@ -162,6 +186,7 @@ class Walk {
         auto attributes = read_attributes(id);
         if (!attributes.ok()) return attributes.status().with_context("group " + path);
         out_.groups.push_back({path, std::move(*attributes)});
+        read_value(id, out_.groups.back());
         return group(id, path + "/");
     }
 

@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::uint64_t k_max_chunk_bytes = (std::uint64_t{1} << 32) - 1;
 
+/// Of a complex128.
+constexpr std::size_t k_most_value_bytes = 16;
+
 /// Few large dense heaps otherwise: openPMD gives a dataset more than the eight attributes that
 /// HDF5 keeps in the object header by default.
 constexpr unsigned k_max_compact = 64, k_min_dense = 32;
@@ -227,6 +230,15 @@ Status replace_root_attributes(hid_t file, std::span<const Attribute> attributes
 Status write_group(hid_t file, const GroupSpec& group) {
     auto handle = open_group(file, group.path);
     if (!handle.ok()) return handle.status();
+    const std::string value = "value";
+    if (group.zero_of && H5Aexists(handle->get(), value.c_str()) == 0) {
+        const std::array<std::byte, k_most_value_bytes> zero{};
+        const Handle type = file_type(*group.zero_of);
+        const AttributeWriter writer{handle->get(), value};
+        if (Status status = writer.put(type.get(), type.get(), zero.data(), std::nullopt);
+            !status.ok())
+            return status.with_context(group.path);
+    }
     return write_attributes(handle->get(), group.path, group.attributes);
 }
 

@@ -217,6 +217,21 @@ PlacedIn to_place(const json& j) {
     return out;
 }
 
+/// Readers that know no "zero_of" make the group without "value".
+json from_group(const GroupSpec& group) {
+    json out = {{"path", from_string(group.path)},
+                {"attributes", from_attributes(group.attributes)}};
+    if (group.zero_of) out["zero_of"] = to_string(*group.zero_of);
+    return out;
+}
+
+GroupSpec to_group(const json& j) {
+    GroupSpec out{to_text(j.at("path")), to_attributes(j.at("attributes"))};
+    if (const auto type = j.find("zero_of"); type != j.end())
+        out.zero_of = to_dtype(type->get<std::string>());
+    return out;
+}
+
 DumpManifest to_manifest(const json& j, std::uint32_t version) {
     DumpManifest out;
     if (version == k_application_version) {
@@ -228,8 +243,7 @@ DumpManifest to_manifest(const json& j, std::uint32_t version) {
     out.iteration = j.at("iteration").get<std::uint64_t>();
     out.root = to_attributes(j.at("root"));
     if (const auto set = j.find("root_set"); set != j.end()) out.root_set = to_attributes(*set);
-    for (const json& group : j.at("groups"))
-        out.groups.push_back({to_text(group.at("path")), to_attributes(group.at("attributes"))});
+    for (const json& group : j.at("groups")) out.groups.push_back(to_group(group));
     for (const json& dataset : j.at("datasets")) out.datasets.push_back(to_dataset(dataset));
     if (const auto arrays = j.find("arrays"); arrays != j.end())
         for (const json& array : *arrays)
@@ -246,9 +260,7 @@ DumpManifest to_manifest(const json& j, std::uint32_t version) {
 
 std::string encode_manifest(const DumpManifest& manifest) {
     json groups = json::array(), datasets = json::array();
-    for (const GroupSpec& group : manifest.groups)
-        groups.push_back(
-            {{"path", from_string(group.path)}, {"attributes", from_attributes(group.attributes)}});
+    for (const GroupSpec& group : manifest.groups) groups.push_back(from_group(group));
     for (const DatasetSpec& dataset : manifest.datasets) datasets.push_back(from_dataset(dataset));
     json out = {{"version", k_format_version},     {"dump", manifest.dump},
                 {"iteration", manifest.iteration}, {"root", from_attributes(manifest.root)},

@@ -8,6 +8,9 @@ namespace caesura::store {
 struct GroupSpec {
     std::string path;  ///< absolute; missing parents are made
     std::vector<Attribute> attributes;
+    /// Of a record without particles: what it would have values of. Its attribute "value" is a zero
+    /// of this type.
+    std::optional<DType> zero_of = {};
     friend bool operator==(const GroupSpec&, const GroupSpec&) = default;
 };
 

@@ -40,8 +40,6 @@ void add_field(store::DumpManifest& manifest, const std::string& name, DType dty
                const Shape& shape, const Shape& chunk, std::span<const FilterSpec> pipeline,
                const DumpMetadata& said, std::vector<store::Attribute> extra);
 
-/// A value of the type that is nearest to the record's: a reader of all dumps may ask for one.
-store::AttributeValue zero_of(DType dtype);
 /// Of a file that has species: openPMD's validator wants the group in each iteration.
 void add_particles_group(store::DumpManifest& manifest);
 /// Add a component of a record: a dataset, or, of no particles, what stands for it.

@@ -51,14 +51,12 @@ std::vector<Attribute> describe_component(store::DumpManifest& manifest,
 }
 
 void add_constant(store::DumpManifest& manifest, const std::string& species_path,
-                  const std::string& name, store::AttributeValue value, std::uint64_t count,
-                  const RecordOptions& options, const DumpMetadata& said,
-                  std::vector<Attribute> extra = {}) {
+                  const std::string& name, double value, std::uint64_t count,
+                  const RecordOptions& options, const DumpMetadata& said) {
     store::GroupSpec group{species_path + "/" + name,
                            describe_component(manifest, species_path, name, options, said)};
-    group.attributes.push_back({"value", std::move(value)});
+    group.attributes.push_back({"value", value});
     group.attributes.push_back({"shape", std::vector<std::uint64_t>{count}});
-    for (Attribute& attribute : extra) group.attributes.push_back(std::move(attribute));
     manifest.groups.push_back(std::move(group));
 }
 
@@ -94,30 +92,27 @@ std::string particles_path(const store::DumpManifest& manifest) {
 
 }  // namespace
 
-store::AttributeValue zero_of(DType dtype) {
-    if (dtype == float32) return 0.0F;
-    if (!is_integer(dtype)) return 0.0;
-    if (dtype >= uint8) return std::uint64_t{0};
-    return std::int64_t{0};
-}
-
 void add_record(store::DumpManifest& manifest, const SpeciesState& species,
                 const FieldState& record, std::span<const FilterSpec> pipeline,
                 const DumpMetadata& said, std::vector<Attribute> extra) {
     const std::string species_path = particles_path(manifest) + "/" + species.name;
     const std::string name = record.name.substr(species.name.size() + 1);
     const RecordOptions& options = record.particles->options;
-    if (record.shape[0] == 0)
-        return add_constant(manifest, species_path, name, zero_of(record.dtype), 0, options, said,
-                            std::move(extra));
+    std::vector<Attribute> attributes =
+        describe_component(manifest, species_path, name, options, said);
+    for (Attribute& attribute : extra) attributes.push_back(std::move(attribute));
+    if (record.shape[0] == 0) {
+        attributes.push_back({"shape", std::vector<std::uint64_t>{0}});
+        manifest.groups.push_back({species_path + "/" + name, std::move(attributes), record.dtype});
+        return;
+    }
     store::DatasetSpec dataset;
     dataset.path = species_path + "/" + name;
     dataset.dtype = record.dtype;
     dataset.shape = record.shape;
     dataset.chunk = record.layout->chunk;
     dataset.pipeline.assign(pipeline.begin(), pipeline.end());
-    dataset.attributes = describe_component(manifest, species_path, name, options, said);
-    for (Attribute& attribute : extra) dataset.attributes.push_back(std::move(attribute));
+    dataset.attributes = std::move(attributes);
     manifest.datasets.push_back(std::move(dataset));
 }
 

@@ -31,9 +31,7 @@ Attributes attributes_of_record(const std::string& name, const RecordOptions& op
 }
 
 /// HDF5 has no chunks in a dataset of nothing, and needs none for one value.
-store::GroupSpec as_group(std::string path, Attributes attributes, store::AttributeValue value,
-                          std::uint64_t count) {
-    attributes.push_back({"value", std::move(value)});
+store::GroupSpec as_group(std::string path, Attributes attributes, std::uint64_t count) {
     attributes.push_back({"shape", std::vector<std::uint64_t>{count}});
     return {std::move(path), std::move(attributes)};
 }
@@ -84,8 +82,8 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
         }
         std::string path = layout_.path(n, field.name);
         if (field.is_put_empty()) {
-            manifest.groups.push_back(
-                as_group(std::move(path), std::move(attributes), zero_of(field.dtype), 0));
+            manifest.groups.push_back(as_group(std::move(path), std::move(attributes), 0));
+            manifest.groups.back().zero_of = field.dtype;
             continue;
         }
         store::DatasetSpec dataset;
@@ -112,8 +110,9 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
             for (const Attribute& said_of_it :
                  attributes_of_record(one.name + "/" + constant.name, constant.options, said))
                 set_attribute(attributes, said_of_it.name, said_of_it.value);
+            attributes.push_back({"value", constant.value});
             manifest.groups.push_back(as_group(layout_.path(n, one.name + "/" + constant.name),
-                                               std::move(attributes), constant.value, counts[i]));
+                                               std::move(attributes), counts[i]));
         }
     }
 }
