@@ -211,6 +211,91 @@ TEST_F(WriterParticleOrder, makes_random_places_a_third_smaller) {
     EXPECT_LT(static_cast<double>(stored_bytes(path_, any)), 0.67 * static_cast<double>(given));
 }
 
+// Of a species of these records, in chunks of 1 MiB: how many bytes the largest has.
+std::uint64_t widest_chunk_bytes(const std::string& path, std::vector<DType> dtypes) {
+    WriterOptions options;
+    options.durable = false;
+    options.chunk_bytes = 1u << 20;
+    constexpr std::uint64_t k_particles = 400'000;
+    on_ranks_with(1, path, options, [&](Writer& writer, int) {
+        SpeciesOptions any;
+        any.order = Order::any;
+        const Species e = writer.define_species("e", any).value();
+        const std::vector<std::byte> values(k_particles * 16);
+        std::vector<Field> records;
+        for (const DType dtype : dtypes)
+            records.push_back(
+                writer.define_record(e, std::string(to_string(dtype)), dtype, lossless()).value());
+        auto iteration = writer.begin_iteration(0);
+        auto dump = iteration.begin_dump(0.0);
+        for (std::size_t i = 0; i < dtypes.size(); ++i)
+            EXPECT_TRUE(dump.put_particle_bytes(records[i], k_particles, values.data(), dtypes[i],
+                                                Ownership::copy)
+                            .ok());
+        if (Status s = iteration.end(); !s.ok()) return s;
+        return writer.close();
+    });
+    std::uint64_t most = 0;
+    for (const store::DatasetInfo& one : store::read_info(path).value().datasets)
+        most = std::max(most, one.spec.chunk.count() * one.fill.size());
+    return most;
+}
+
+TEST_F(WriterParticleOrder, fills_a_chunk_of_its_widest_record_and_no_more) {
+    for (const auto& dtypes : std::vector<std::vector<DType>>{
+             {complex128, float32}, {float64, uint8}, {float32, int16}, {float16, int8}})
+        EXPECT_EQ(widest_chunk_bytes(path_, dtypes),
+                  std::min<std::uint64_t>(1u << 20, 400'000 * size_of(dtypes[0])))
+            << to_string(dtypes[0]);
+}
+
+// A dump has a record that is wider than all others, the next has not: all records of each are cut
+// alike, so that particles stay whole.
+TEST_F(WriterParticleOrder, keeps_particles_whole_where_the_widest_record_comes_and_goes) {
+    constexpr std::size_t k_particles = 300'000;
+    std::mt19937 random(1);
+    std::uniform_real_distribution<float> place(0.0F, 1.0F);
+    std::vector<float> x(k_particles), y(k_particles);
+    for (std::size_t i = 0; i < k_particles; ++i) y[i] = 2.0F * (x[i] = place(random));
+    const std::vector<double> wide(2 * k_particles, 1.0);
+    WriterOptions options;
+    options.durable = false;
+    options.chunk_bytes = 1u << 20;
+    options.memory_bytes = 1u << 20;  // far less than a dump: what an order takes is not waited for
+    on_ranks_with(2, path_, options, [&](Writer& writer, int) {
+        SpeciesOptions any;
+        any.order = Order::any;
+        const Species e = writer.define_species("e", any).value();
+        const Field of_x = writer.define_record(e, "position/x", float32, absolute(1e-4)).value();
+        const Field of_y = writer.define_record(e, "y", float32, absolute(1e-4)).value();
+        const Field of_wide = writer.define_record(e, "wide", complex128, lossless()).value();
+        for (std::uint64_t n = 0; n < 3; ++n) {
+            auto iteration = writer.begin_iteration(n);
+            auto dump = iteration.begin_dump(0.0);
+            EXPECT_TRUE(dump.put_particles(of_x, k_particles, x.data()).ok());
+            EXPECT_TRUE(dump.put_particles(of_y, k_particles, y.data()).ok());
+            if (n == 1) {
+                EXPECT_TRUE(dump.put_particle_bytes(of_wide, k_particles, wide.data(), complex128,
+                                                    Ownership::copy)
+                                .ok());
+            }
+            if (Status s = iteration.end(); !s.ok()) return s;
+        }
+        return writer.close();
+    });
+    for (std::uint64_t n = 0; n < 3; ++n) {
+        const auto at = read("position/x", n), twice = read("y", n);
+        ASSERT_EQ(at.size(), 2 * k_particles);
+        ASSERT_EQ(twice.size(), 2 * k_particles);
+        bool reordered = false;
+        for (std::size_t i = 0; i < at.size(); ++i) {
+            ASSERT_NEAR(twice[i], 2.0 * at[i], 3.1e-4) << "dump " << n << " particle " << i;
+            reordered |= std::abs(at[i] - double{x[i % k_particles]}) > 1e-3;
+        }
+        EXPECT_TRUE(reordered) << "dump " << n;
+    }
+}
+
 TEST_F(WriterParticleOrder, stays_as_given_without_positions_and_where_it_would_not_pay) {
     SpeciesOptions any;
     any.order = Order::any;

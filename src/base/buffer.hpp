@@ -42,6 +42,29 @@ class MemoryBudget {
     std::atomic<std::uint64_t> peak_bytes_{0};
 };
 
+/// Bytes that a budget knows of as long as this lives. They are charged whatever the limit says.
+class Charge {
+  public:
+    Charge() = default;
+    Charge(MemoryBudget& budget, std::uint64_t bytes) : budget_(&budget), bytes_(bytes) {
+        budget.charge(bytes);
+    }
+    Charge(Charge&& other) noexcept
+        : budget_(other.budget_), bytes_(std::exchange(other.bytes_, 0)) {}
+    Charge& operator=(Charge&& other) noexcept {
+        std::swap(budget_, other.budget_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~Charge() {
+        if (bytes_ > 0) budget_->release(bytes_);
+    }
+
+  private:
+    MemoryBudget* budget_ = nullptr;
+    std::uint64_t bytes_ = 0;
+};
+
 class BufferPool;
 
 /// Where a pool's pages come from, if not straight from the kernel: memory that others can see.

@@ -60,7 +60,8 @@ const std::byte* in_place(const Job& job, const Box& wanted) {
 // The wanted values in the order of the job's particles; an empty buffer where that is the given
 // one. The values are dense: a record has one axis.
 Result<base::Buffer> in_order(const Job& job, const Box& wanted, base::BufferPool& pool) {
-    base::Buffer own, gathered;
+    ParticleOrder::Held own;
+    base::Buffer gathered;
     const auto order = job.order->find(pool, own);
     if (!order.ok()) return order.status();
     if (order->empty()) return base::Buffer();

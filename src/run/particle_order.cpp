@@ -16,7 +16,7 @@ namespace caesura::run {
 struct ParticleOrder::Values {
     const Record* record = nullptr;
     const std::byte* data = nullptr;
-    base::Buffer gathered;
+    Held gathered;
 };
 
 namespace {
@@ -205,9 +205,12 @@ void ParticleOrder::leave() {
     if (users_.fetch_sub(1, std::memory_order_acq_rel) == 1) release();
 }
 
-void ParticleOrder::release() {
-    if (order_.size() > 0) budget_.release(order_.size());
-    order_ = base::Buffer();
+void ParticleOrder::release() { const Held gone = std::exchange(order_, {}); }
+
+Result<ParticleOrder::Held> ParticleOrder::take(base::BufferPool& pool, std::uint64_t bytes) const {
+    auto taken = pool.take(bytes);
+    if (!taken.ok()) return taken.status();
+    return Held{std::move(*taken), base::Charge(budget_, bytes)};
 }
 
 Status ParticleOrder::dense(const Record& record, base::BufferPool& pool, Values& values) const {
@@ -220,14 +223,14 @@ Status ParticleOrder::dense(const Record& record, base::BufferPool& pool, Values
         values.data = at(record.pieces[0]);
         return {};
     }
-    auto taken = pool.take(count() * value_bytes);
+    auto taken = take(pool, count() * value_bytes);
     if (!taken.ok()) return taken.status();
     values.gathered = std::move(*taken);
     for (const PutPart& piece : record.pieces)
-        std::memcpy(
-            values.gathered.data() + (piece.part.offset[0] - stretches_.front()) * value_bytes,
-            at(piece), piece.part.extent[0] * value_bytes);
-    values.data = values.gathered.data();
+        std::memcpy(values.gathered.buffer.data() +
+                        (piece.part.offset[0] - stretches_.front()) * value_bytes,
+                    at(piece), piece.part.extent[0] * value_bytes);
+    values.data = values.gathered.buffer.data();
     return {};
 }
 
@@ -307,13 +310,12 @@ struct Sampled {
 
 }  // namespace
 
-Result<std::span<const std::uint32_t>> ParticleOrder::find(base::BufferPool& pool,
-                                                           base::Buffer& own) {
+Result<std::span<const std::uint32_t>> ParticleOrder::find(base::BufferPool& pool, Held& own) {
     using Order = std::span<const std::uint32_t>;
     const State state = state_.load(std::memory_order_acquire);
     if (state == State::as_given) return Order{};
     if (state == State::known)
-        return Order{reinterpret_cast<const std::uint32_t*>(order_.data()), count()};
+        return Order{reinterpret_cast<const std::uint32_t*>(order_.buffer.data()), count()};
     std::vector<Values> values(records_.size());
     std::vector<Values> positions;
     for (std::size_t r = 0; r < records_.size(); ++r) {
@@ -321,12 +323,12 @@ Result<std::span<const std::uint32_t>> ParticleOrder::find(base::BufferPool& poo
         if (records_[r].is_position && positions.size() < k_most_axes)
             positions.push_back({&records_[r], values[r].data, {}});
     }
-    auto scratch = pool.take(2 * count() * sizeof(std::uint64_t));
+    auto scratch = take(pool, 2 * count() * sizeof(std::uint64_t));
     if (!scratch.ok()) return scratch.status();
-    auto made = pool.take(count() * sizeof(std::uint32_t));
+    auto made = take(pool, count() * sizeof(std::uint32_t));
     if (!made.ok()) return made.status();
-    auto* const order = reinterpret_cast<std::uint32_t*>(made->data());
-    const std::span pairs(reinterpret_cast<std::uint64_t*>(scratch->data()), 2 * count());
+    auto* const order = reinterpret_cast<std::uint32_t*>(made->buffer.data());
+    const std::span pairs(reinterpret_cast<std::uint64_t*>(scratch->buffer.data()), 2 * count());
     for (std::size_t s = 0; s + 1 < stretches_.size(); ++s)
         if (stretches_[s + 1] > stretches_[s])
             sort(positions, stretches_[s] - stretches_.front(),
@@ -342,10 +344,7 @@ Result<std::span<const std::uint32_t>> ParticleOrder::find(base::BufferPool& poo
         own = std::move(*made);
         return found;
     }
-    if (better) {
-        budget_.charge(made->size());
-        order_ = std::move(*made);
-    }
+    if (better) order_ = std::move(*made);
     state_.store(better ? State::known : State::as_given, std::memory_order_release);
     return found;
 }

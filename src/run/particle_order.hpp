@@ -11,6 +11,9 @@
 //  - Everybody finds the same order, whatever NaN, infinities and equal places there are; several
 //    threads may look for it at once, the first result is kept. Nothing is locked (decision D22).
 //  - The values are only read.
+//  - All memory but that of a few words a record is charged to the budget, also where that is full:
+//    an order that depended on what is free would differ from run to run, and from thread to
+//    thread. It is never waited for.
 #pragma once
 
 #include <atomic>
@@ -40,10 +43,15 @@ class ParticleOrder {
     ParticleOrder& operator=(const ParticleOrder&) = delete;
     ~ParticleOrder() { release(); }
 
+    /// Memory that the budget knows of.
+    struct Held {
+        base::Buffer buffer;
+        base::Charge charge;
+    };
     /// Particle i of the stored chunk is particle result[i] of the given one, both from 0 on.
     /// Empty: as given. Valid until the caller leaves, or as long as `own` is, which may be where
     /// it lies. Any thread. Errors: no_space.
-    Result<std::span<const std::uint32_t>> find(base::BufferPool& pool, base::Buffer& own);
+    Result<std::span<const std::uint32_t>> find(base::BufferPool& pool, Held& own);
 
     /// A job will ask for it. On the application's thread.
     void join();
@@ -61,11 +69,12 @@ class ParticleOrder {
 
     const std::vector<Record> records_;
     const std::vector<std::uint64_t> stretches_;
+    Result<Held> take(base::BufferPool& pool, std::uint64_t bytes) const;
     base::MemoryBudget& budget_;
     std::atomic<std::uint32_t> users_{0};
     std::atomic<bool> publishing_{false};
     std::atomic<State> state_{State::unknown};
-    base::Buffer order_;  ///< whoever sets publishing_ writes it, then state_
+    Held order_;  ///< whoever sets publishing_ writes it, then state_
 };
 
 /// Into the order found. @param values  as many as the order has.

@@ -48,7 +48,8 @@ TEST(Hilbert, goes_from_each_cell_to_a_neighbour) {
 struct Chunk {
     static constexpr std::uint64_t k_begin = 1000;
     base::BufferPool pool;
-    base::MemoryBudget budget{std::uint64_t{1} << 40};
+    base::MemoryBudget budget;
+    explicit Chunk(std::uint64_t limit_bytes = std::uint64_t{1} << 40) : budget(limit_bytes) {}
     std::vector<std::vector<double>> values;
     std::vector<ParticleOrder::Record> records;
     std::list<Snapshot> snapshots;
@@ -71,7 +72,7 @@ struct Chunk {
     std::vector<std::uint32_t> order(std::vector<std::uint64_t> stretches) {
         ParticleOrder found(records, std::move(stretches), budget);
         found.join();
-        base::Buffer own;
+        ParticleOrder::Held own;
         const auto order = found.find(pool, own);
         EXPECT_TRUE(order.ok());
         const std::vector<std::uint32_t> copy(order->begin(), order->end());
@@ -108,6 +109,23 @@ TEST(ParticleOrder, brings_near_what_lies_near) {
         for (int a = 0; a < axes; ++a)
             EXPECT_LT(mean_step(chunk.values[static_cast<std::size_t>(a)], order),
                       axes == 3 ? 0.4 : 0.1);
+    }
+}
+
+// Keys and numbers twice, the order, and the record that lies in pieces: more than there is room
+// for, and taken all the same.
+TEST(ParticleOrder, tells_the_budget_what_it_takes_and_finds_the_same_where_that_is_full) {
+    std::vector<std::uint32_t> with_room;
+    for (const std::uint64_t limit_bytes : {std::uint64_t{1} << 40, std::uint64_t{1}}) {
+        std::mt19937 random(1);
+        Chunk chunk(limit_bytes);
+        chunk.add(random_places(random, 20'000), absolute(1e-3), true, 7);
+        chunk.add(random_places(random, 20'000), absolute(1e-3), true);
+        const auto order = chunk.order({1000, 21'000});
+        ASSERT_EQ(order.size(), 20'000u);
+        EXPECT_EQ(chunk.budget.peak_bytes(), 20'000u * (2 * 8 + 4 + 8));
+        if (with_room.empty()) with_room = order;
+        EXPECT_EQ(order, with_room);
     }
 }
 

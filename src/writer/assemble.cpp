@@ -117,11 +117,20 @@ Status Assembly::place_particles(std::vector<std::vector<RankBox>>& boxes) {
 Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
     if (Status placed = place_particles(boxes); !placed.ok()) return placed;
     std::map<std::uint32_t, Layout> fresh;
+    std::map<std::uint32_t, std::size_t> widest;  // by species: a layout takes the boxes away
+    for (std::uint32_t s = 0; s < parts_.fields.species.size(); ++s)
+        widest[s] = widest_record_bytes(parts_.fields, s, boxes);
     for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
         if (boxes[f].empty()) continue;
         dumped_.emplace_back().field = f;
         const auto& last = parts_.fields[f].layout;
-        if (last && last->boxes == boxes[f] && last->dims == parts_.fields[f].shape) continue;
+        Shape ordered;  // another record may have come, or gone
+        if (is_ordered(parts_.fields[f]))
+            ordered = ordered_chunk(boxes[f], widest[parts_.fields[f].particles->species],
+                                    parts_.session.options.chunk_bytes);
+        if (last && last->boxes == boxes[f] && last->dims == parts_.fields[f].shape &&
+            (ordered.rank() == 0 || last->chunk == ordered))
+            continue;
         if (const auto& dataset = parts_.fields[f].dataset) {
             if (dataset->chunk_bytes > 0)
                 parts_.session.experience->keep_fitting_chunk(
@@ -138,13 +147,12 @@ Status Assembly::lay_out(std::vector<std::vector<RankBox>> boxes) {
         std::uint64_t target_bytes = parts_.session.options.chunk_bytes;
         if (parts_.fields[f].particles)
             target_bytes = particle_chunk_bytes(boxes[f], value_bytes, target_bytes);
-        auto layout =
-            is_ordered(parts_.fields[f])
-                ? make_layout_of(parts_.fields[f].name, parts_.fields[f].shape, boxes[f],
-                                 ordered_chunk(boxes[f], parts_.session.options.chunk_bytes), rank_)
-                : (partial ? make_partial_layout : make_layout)(
-                      parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]),
-                      value_bytes, target_bytes, rank_);
+        auto layout = ordered.rank() > 0
+                          ? make_layout_of(parts_.fields[f].name, parts_.fields[f].shape, boxes[f],
+                                           ordered, rank_)
+                          : (partial ? make_partial_layout : make_layout)(
+                                parts_.fields[f].name, parts_.fields[f].shape, std::move(boxes[f]),
+                                value_bytes, target_bytes, rank_);
         if (!layout.ok()) return layout.status();
         fresh[f] = std::move(*layout);
     }

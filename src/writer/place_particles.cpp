@@ -84,14 +84,23 @@ std::uint64_t particle_chunk_bytes(std::span<const RankBox> boxes, std::size_t v
     return std::min(target_bytes, std::max(k_least_bytes, share));
 }
 
-// As many particles in a chunk of each record, or they could not share an order: as many as a
-// record of the widest numbers would have.
-Shape ordered_chunk(std::span<const RankBox> boxes, std::uint64_t target_bytes) {
-    constexpr std::size_t k_widest_bytes = 8;
+// As many particles in a chunk of each record, or they could not share an order: as many as the
+// record of the widest numbers has.
+Shape ordered_chunk(std::span<const RankBox> boxes, std::size_t widest_bytes,
+                    std::uint64_t target_bytes) {
     std::uint64_t all = 0;
     for (const auto& [rank, values] : count(boxes)) all += values;
-    const std::uint64_t bytes = particle_chunk_bytes(boxes, k_widest_bytes, target_bytes);
-    return {std::min(all, std::max<std::uint64_t>(1, bytes / k_widest_bytes))};
+    const std::uint64_t bytes = particle_chunk_bytes(boxes, widest_bytes, target_bytes);
+    return {std::min(all, std::max<std::uint64_t>(1, bytes / widest_bytes))};
+}
+
+std::size_t widest_record_bytes(const Fields& fields, std::uint32_t species,
+                                std::span<const std::vector<RankBox>> boxes) {
+    std::size_t widest = 1;
+    for (std::uint32_t f = 0; f < fields.size(); ++f)
+        if (fields[f].particles && fields[f].particles->species == species && !boxes[f].empty())
+            widest = std::max(widest, size_of(fields[f].dtype));
+    return widest;
 }
 
 }  // namespace caesura::writer

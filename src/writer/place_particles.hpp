@@ -18,6 +18,12 @@ std::uint64_t particle_chunk_bytes(std::span<const RankBox> boxes, std::size_t v
                                    std::uint64_t target_bytes);
 
 /// The chunk of all records of a species that may be in any order.
-Shape ordered_chunk(std::span<const RankBox> boxes, std::uint64_t target_bytes);
+/// @param widest_bytes  a value of the widest of them; see widest_record_bytes().
+Shape ordered_chunk(std::span<const RankBox> boxes, std::size_t widest_bytes,
+                    std::uint64_t target_bytes);
+
+/// Of the records of the species that are in the dump. @param boxes  by field; empty: it is not.
+std::size_t widest_record_bytes(const Fields& fields, std::uint32_t species,
+                                std::span<const std::vector<RankBox>> boxes);
 
 }  // namespace caesura::writer
