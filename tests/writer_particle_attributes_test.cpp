@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/thread_communicator.hpp"
+#include "caesura/reader.hpp"
 #include "caesura/writer.hpp"
 #include "stock_reader.hpp"
 
@@ -130,6 +131,56 @@ TEST_F(WriterParticleAttributes, are_refused_where_they_cannot_be_kept) {
     EXPECT_TRUE(dump(*writer, of, 1, 4, [](Dump&) {}).ok());
     EXPECT_TRUE(writer->close().ok());
     EXPECT_EQ(testing::iterations(path_), std::vector<std::int64_t>{1});
+}
+
+// There each dataset has the dump's time, and so none of its own; elsewhere it may have one.
+TEST_F(WriterParticleAttributes, take_no_place_of_the_dumps_time_where_datasets_have_it) {
+    const std::vector<std::string> names = {"time", "dt", "timeUnitSI"};
+    for (const bool with_group : {false, true}) {
+        WriterOptions options;
+        options.durable = false;
+        options.layout = with_group ? "/%T/{field}" : "/{field}/%T";
+        auto writer = Writer::create(path_, nullptr, options).value();
+        const auto expect = [&](const Status& status, const std::string& who,
+                                const std::string& name) {
+            if (with_group) {
+                EXPECT_TRUE(status.ok()) << status.message();
+                return;
+            }
+            EXPECT_EQ(status.code(), StatusCode::invalid_argument) << who;
+            for (const std::string& part : {who, name, options.layout})
+                EXPECT_NE(status.message().find("'" + part + "'"), std::string::npos)
+                    << status.message();
+        };
+        const Species ions = writer->define_species("ions").value();
+        const Field x = writer->define_record(ions, "x", float32, lossless()).value();
+        const Field mesh = writer->define_field("mesh", float32, {2}, lossless()).value();
+        for (const std::string& name : names) {
+            FieldOptions of_field;
+            RecordOptions of_record;
+            of_field.attributes = of_record.attributes = {{name, 7.0}};
+            const auto set = [&](Field field) {
+                return writer->set_attribute(AttributeOwner::field(field), name, 7.0);
+            };
+            expect(set(x), name, name);
+            expect(set(mesh), name, name);
+            expect(writer->define_field("f_" + name, float32, {2}, lossless(), of_field).status(),
+                   "f_" + name, name);
+            expect(
+                writer->define_record(ions, "r_" + name, float32, lossless(), of_record).status(),
+                "ions/r_" + name, name);
+            expect(writer->define_constant(ions, "c_" + name, 1.0, of_record), "ions/c_" + name,
+                   name);
+        }
+        const float two[2] = {1, 2};
+        auto iteration = writer->begin_iteration(3);
+        auto dump = iteration.begin_dump(0.5);
+        EXPECT_TRUE(dump.put(mesh, {{0}, {2}}, two).ok());
+        EXPECT_TRUE(dump.put_particles(x, 2, two).ok());
+        EXPECT_TRUE(iteration.end().ok());
+        EXPECT_TRUE(writer->close().ok());
+        EXPECT_EQ(Reader::open(path_).value()->dumps().at(0).time, 0.5);
+    }
 }
 
 TEST_F(WriterParticleAttributes, differ_on_no_rank) {

@@ -46,7 +46,8 @@ Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const
     };
     if (closed) return why("after close()");
     if (here && !dump) return why("outside a dump");
-    if (const std::string lack = tree->cannot_have(owner.kind); !lack.empty()) return why(lack);
+    if (const std::string lack = tree->cannot_have(owner.kind, name); !lack.empty())
+        return why(lack);
     AttributedObject object;
     bool of_particles = owner.kind == Kind::species;
     if (of_particles) {

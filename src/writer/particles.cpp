@@ -46,7 +46,11 @@ Status check_record_name(const writer::Fields& fields, Species species, const st
 }
 
 /// As Writer::set_attribute has it.
-Status check(const writer::AttributedObject& object, std::vector<store::Attribute>& attributes) {
+Status check(const writer::AttributedObject& object, std::vector<store::Attribute>& attributes,
+             const writer::Tree& tree) {
+    if (object.kind == AttributeOwner::Kind::field)
+        if (Status may = tree.check_attributes(writer::to_string(object), attributes); !may.ok())
+            return may;
     for (store::Attribute& attribute : attributes)
         if (Status status =
                 writer::check_particle_attribute(object, attribute.name, attribute.value);
@@ -126,7 +130,8 @@ Result<Species> Writer::define_species(const std::string& name, const SpeciesOpt
     if (options.keep_index && options.order == Order::given)
         return invalid(who, "keep_index says what Order::any has changed; the order is as given");
     SpeciesOptions checked = options;
-    if (Status status = check({AttributeOwner::Kind::species, name}, checked.attributes);
+    if (Status status =
+            check({AttributeOwner::Kind::species, name}, checked.attributes, *impl_->tree);
         !status.ok())
         return status;
     all.push_back({name, std::move(checked)});
@@ -154,7 +159,8 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
         return invalid(who, fmt::format("data type {} is unknown", static_cast<int>(dtype)));
     if (Status status = validate(bound); !status.ok()) return status.with_context(who);
     RecordOptions checked = options;
-    if (Status status = check(of_component(full), checked.attributes); !status.ok()) return status;
+    if (Status status = check(of_component(full), checked.attributes, *impl_->tree); !status.ok())
+        return status;
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
     // Find a missing plugin now, not after the first dump was computed.
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
@@ -177,7 +183,8 @@ Status Writer::define_constant(Species species, const std::string& name, double 
         return status;
     SpeciesState& state = impl_->fields.species[species.index];
     RecordOptions checked = options;
-    if (Status status = check(of_component(state.name + "/" + name), checked.attributes);
+    if (Status status =
+            check(of_component(state.name + "/" + name), checked.attributes, *impl_->tree);
         !status.ok())
         return status;
     state.constants.push_back({name, value, std::move(checked)});

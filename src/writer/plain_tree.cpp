@@ -117,10 +117,17 @@ void PlainTree::describe(store::DumpManifest& manifest, std::span<const DumpedFi
     }
 }
 
-std::string PlainTree::cannot_have(Kind kind) const {
+std::string PlainTree::cannot_have(Kind kind, const std::string& name) const {
     if (kind == Kind::meshes) return "of the group of meshes, which only openPMD's layout has";
-    if (kind == Kind::iteration && layout_.dump_group(0).empty())
+    if (!layout_.dump_group(0).empty()) return {};
+    if (kind == Kind::iteration)
         return "of the iteration, which has no group of its own in layout '" + layout_.text() + "'";
+    const bool of_dataset = kind == Kind::field || kind == Kind::record;
+    const Attributes of_dump = time_of({});
+    if (of_dataset && std::any_of(of_dump.begin(), of_dump.end(),
+                                  [&](const Attribute& one) { return one.name == name; }))
+        return "of a field, which has the dump's '" + name + "' in layout '" + layout_.text() +
+               "': begin_dump() is given it; use another name";
     return {};
 }
 

@@ -17,7 +17,7 @@ class PlainTree final : public OwnTree {
         : OwnTree(file, rank, has_dumps), layout_(std::move(layout)) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                   std::span<const SpeciesState> species, const DumpMetadata& said) const override;
-    std::string cannot_have(AttributeOwner::Kind kind) const override;
+    std::string cannot_have(AttributeOwner::Kind kind, const std::string& name) const override;
     bool has_one_space_of_names() const override { return true; }
 
   private:

@@ -72,6 +72,16 @@ std::vector<store::Attribute> bounds_of(const FieldState& field) {
 
 }  // namespace
 
+Status Tree::check_attributes(const std::string& who,
+                              std::span<const store::Attribute> attributes) const {
+    for (const store::Attribute& one : attributes)
+        if (const std::string lack = cannot_have(AttributeOwner::Kind::field, one.name);
+            !lack.empty())
+            return {StatusCode::invalid_argument,
+                    fmt::format("{}: attribute '{}' {}", who, one.name, lack)};
+    return {};
+}
+
 void say_coverage(store::DatasetSpec& dataset, const FieldState& field) {
     if (!field.is_partial()) return;
     const auto fill = field.fill();

@@ -31,10 +31,13 @@ class Tree : public ledger::Tree {
     /// one is always open.
     virtual bool shares_iterations() const { return true; }
     /// Has it nothing to which such an attribute could go? Then why, as the end of a sentence.
-    virtual std::string cannot_have(AttributeOwner::Kind kind) const {
-        (void)kind;
+    virtual std::string cannot_have(AttributeOwner::Kind kind, const std::string& name) const {
+        (void)kind, (void)name;
         return {};
     }
+    /// Of what a definition says of a field or a record of particles. Errors: invalid_argument.
+    Status check_attributes(const std::string& who,
+                            std::span<const store::Attribute> attributes) const;
     /// Do fields and species lie in one group, so that they may not have one name?
     virtual bool has_one_space_of_names() const { return false; }
     /// Is what was learned from its blocks, and the memory they took, for files to come?

@@ -42,6 +42,9 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return status.with_context(fmt::format("field '{}'", name));
     const auto attributes = writer::attributes_of(name, options);
     if (!attributes.ok()) return attributes.status();
+    if (Status may = impl_->tree->check_attributes(fmt::format("field '{}'", name), *attributes);
+        !may.ok())
+        return may;
     if (const auto fill = writer::fill_of(options.fill_value, dtype); !fill.ok())
         return invalid(fill.status().message());
     if (is_complex(dtype) && shape.rank() == k_max_rank)
