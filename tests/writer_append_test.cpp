@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <complex>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -343,6 +344,48 @@ TEST_F(WriterAppend, table_sets_are_those_of_the_last_dump) {
     ASSERT_TRUE(sets[3].has_value());
     ASSERT_TRUE(sets[4].has_value());
     EXPECT_TRUE(*sets[3] == *sets[4]);
+}
+
+/// Also of records of particles and of complex numbers, whatever the layout.
+TEST_F(WriterAppend, table_sets_are_found_again_by_what_a_dataset_was_to_its_writer) {
+    for (const std::string layout : {"", "/step_%06T/{field}"}) {
+        WriterOptions options = plain();
+        options.codec.name = "caesura";
+        options.layout = layout;
+        const auto run = [&](std::vector<std::uint64_t> iterations, Writer& writer) {
+            const Species dust = writer.define_species("dust").value();
+            const Field x =
+                writer.define_record(dust, "position/x", float32, absolute(0.05)).value();
+            const Field wave =
+                writer.define_field("wave", complex64, k_shape, absolute(0.05)).value();
+            for (const std::uint64_t n : iterations) {
+                auto iteration = writer.begin_iteration(n);
+                auto dump = iteration.begin_dump(0.0);
+                const auto a = values_of<float>(k_shape, n), b = values_of<float>(k_shape, n + 9);
+                std::vector<std::complex<float>> both(a.size());
+                for (std::size_t i = 0; i < a.size(); ++i) both[i] = {a[i], b[i]};
+                ASSERT_TRUE(dump.put_particles(x, a.size(), a.data()).ok());
+                ASSERT_TRUE(dump.put(wave, {{0, 0}, k_shape}, both.data()).ok());
+                ASSERT_TRUE(iteration.end().ok());
+                ASSERT_TRUE(writer.finish_by(60.0).ok());
+            }
+            ASSERT_TRUE(writer.close().ok());
+        };
+        run({0, 1, 2, 3}, *Writer::create(path_, nullptr, options).value());
+        run({4}, *Writer::open(path_, nullptr, options).value());
+        std::map<std::string, std::map<std::uint64_t, std::optional<TableSet>>> sets;
+        for (const auto& dataset : store::read_info(path_).value().datasets) {
+            const std::string& path = dataset.spec.path;
+            sets[path.substr(path.rfind('/'))][dataset.iteration] =
+                tables_in(dataset.spec.pipeline);
+        }
+        for (const char* const name : {"/x", "/wave"}) {
+            auto& of = sets[name];
+            ASSERT_TRUE(of[3].has_value()) << name;
+            ASSERT_TRUE(of[4].has_value()) << name << " in layout '" << layout << "'";
+            EXPECT_TRUE(*of[3] == *of[4]) << name << " in layout '" << layout << "'";
+        }
+    }
 }
 
 TEST_F(WriterAppend, the_first_run_may_have_made_no_dump) {

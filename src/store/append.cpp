@@ -157,7 +157,11 @@ Result<std::vector<std::string>> look(SharedFile& file, const Begun& begun,
             continue;
         }
         out.last_path = dump.path;
-        for (FoundDataset& dataset : content->datasets) out.last.push_back(std::move(dataset.spec));
+        for (FoundDataset& dataset : content->datasets) {
+            if (dataset.members == std::vector<std::string>{"r", "i"})
+                dataset.spec.dtype = dataset.spec.dtype == float32 ? complex64 : complex128;
+            out.last.push_back(std::move(dataset.spec));
+        }
     }
     return taken_out;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/wire.hpp"
@@ -16,21 +17,28 @@
 namespace caesura {
 namespace {
 
-/// The name that a dataset of the dump at `path` had as a field (writer/experience.hpp).
+const store::Attribute* find_in(const store::DatasetSpec& dataset, std::string_view name) {
+    const auto found = std::find_if(dataset.attributes.begin(), dataset.attributes.end(),
+                                    [&](const store::Attribute& one) { return one.name == name; });
+    return found == dataset.attributes.end() ? nullptr : &*found;
+}
+
+/// The name that a dataset of the dump at `dump` had as a field (writer/experience.hpp).
 std::string field_name(const store::DumpPath& paths, const std::string& dump,
-                       const std::string& dataset) {
+                       const store::DatasetSpec& dataset) {
     constexpr std::string_view k_meshes = "meshes/";
-    if (const auto of = paths.of(dataset); of && !of->field.empty()) return of->field;
-    const std::string inside = dataset.substr(std::min(dataset.size(), dump.size() + 1));
+    if (const auto of = paths.of(dataset.path); of && !of->field.empty()) {
+        const bool particles = find_in(dataset, store::DumpPath::k_species) != nullptr;
+        return (particles ? "particles/" : "") + of->field;
+    }
+    const std::string inside = dataset.path.substr(std::min(dataset.path.size(), dump.size() + 1));
     return inside.starts_with(k_meshes) ? inside.substr(k_meshes.size()) : inside;
 }
 
 std::string codec_of(const store::DatasetSpec& dataset) {
-    for (const store::Attribute& one : dataset.attributes)
-        if (const auto* const name = std::get_if<std::string>(&one.value);
-            name != nullptr && one.name == "caesura_codec")
-            return *name;
-    return {};
+    const store::Attribute* const codec = find_in(dataset, "caesura_codec");
+    const auto* const name = codec ? std::get_if<std::string>(&codec->value) : nullptr;
+    return name != nullptr ? *name : std::string();
 }
 
 std::string list_of(const std::vector<std::uint64_t>& numbers) {
@@ -90,7 +98,7 @@ Result<store::AppendedTo> Writer::Impl::append_to(base::FileSystem& files, const
     for (const store::DatasetSpec& dataset : taken->last)
         if (const auto set = tables_in(dataset.pipeline)) {
             const auto bytes = set->bytes();
-            known.tables.push_back({field_name(paths, taken->last_path, dataset.path),
+            known.tables.push_back({field_name(paths, taken->last_path, dataset),
                                     codec_of(dataset),
                                     dataset.dtype,
                                     {bytes.begin(), bytes.end()}});
