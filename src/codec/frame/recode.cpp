@@ -31,6 +31,21 @@ void change_each(std::span<const std::byte> from, std::span<std::byte> to, Chang
     }
 }
 
+/// To the nearest value, but what becomes 0 is +0: a +0 that was decoded as a little less than 0
+/// must not come back as -0. One that was -0 is exactly that as a float32.
+template <class Short>
+void narrow_to(std::span<const std::byte> wide, std::span<std::byte> values) {
+    constexpr std::uint32_t k_minus_zero = 0x80000000U;
+    for (std::size_t i = 0; i < values.size() / sizeof(Short); ++i) {
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, wide.data() + i * sizeof bits, sizeof bits);
+        auto value = base::narrow_bits<Short>(bits);
+        const bool is_zero = (value.bits & ~k_sign) == 0;
+        if (is_zero && bits != k_minus_zero) value.bits = 0;
+        std::memcpy(values.data() + i * sizeof value, &value, sizeof value);
+    }
+}
+
 struct Magnitudes {
     float largest = 0;
     bool subnormal = false;  ///< are there such of the type, other than 0?
@@ -76,7 +91,7 @@ void decode_as(std::span<const std::byte> coded, DType dtype, bool widened,
     if (!is_short_float(dtype))
         std::copy(coded.begin(), coded.end(), values.begin());
     else if (widened)
-        base::narrow(coded.data(), dtype, values);
+        base::for_short_float(dtype, [&]<class Short>(Short) { narrow_to<Short>(coded, values); });
     else
         change_each(coded, values, unordered);
 }

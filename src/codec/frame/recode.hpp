@@ -3,6 +3,7 @@
 //
 // Invariants:
 //  - decode_as(code_as(x)) is x bit for bit.
+//  - Neither zero becomes the other: what decode_as() rounds to 0 is +0, but for -0.
 //  - What is off by at most bound_before_rounding() as a float32 is off by no more than the bound
 //    after it was rounded to the type.
 #pragma once

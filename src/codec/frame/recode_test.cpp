@@ -193,6 +193,44 @@ TEST(Recode, short_floats_keep_every_kind_of_bound_in_their_own_values) {
     }
 }
 
+/// Values around 0, each of them a zero of either sign every few times.
+std::vector<std::uint16_t> around_zero(unsigned seed, std::size_t n, DType dtype) {
+    std::mt19937 random(seed);
+    auto words = make(seed % 4 == 1 ? seed + 1 : seed, n, dtype);
+    for (std::size_t i = 0; i < n; ++i)
+        if (const auto draw = random() % 8; draw < 3) words[i] = draw == 2 ? 0x8000 : 0x0000;
+    return words;
+}
+
+// A +0 that the bound lets become a little less than 0 is rounded to 0 again.
+TEST(Recode, neither_zero_of_a_short_float_becomes_the_other) {
+    const ErrorBound bounds[] = {lossless(),     absolute(1e-1),          absolute(1e-4),
+                                 absolute(1e-7), relative(1e-2),          relative(1e-4),
+                                 psnr(40),       pointwise_relative(1e-2)};
+    for (unsigned seed = 1; seed <= 40; ++seed)
+        for (const DType dtype : k_short) {
+            const auto words = around_zero(seed, 4000, dtype);
+            for (const ErrorBound& bound : bounds) {
+                CompressOptions options;
+                options.mode = static_cast<Mode>(seed % 5);
+                const Shape shape = seed % 2 == 0 ? Shape{4000} : Shape{10, 20, 20};
+                const auto frame = compress(bytes_of(words), dtype, shape, bound, options);
+                ASSERT_TRUE(frame.ok()) << frame.status().message();
+                Bytes back(words.size() * 2);
+                ASSERT_TRUE(decompress(*frame, back).ok());
+                const auto after = words_of(back);
+                for (std::size_t i = 0; i < words.size(); ++i) {
+                    const int opposite = words[i] ^ 0x8000;
+                    const bool is_zero = (words[i] & 0x7fff) == 0;
+                    ASSERT_FALSE(is_zero && after[i] == opposite)
+                        << "seed " << seed << " bound " << static_cast<int>(bound.kind) << " "
+                        << bound.value << " value " << i;
+                    ASSERT_FALSE(words[i] == 0x8000 && after[i] != words[i]) << "value " << i;
+                }
+            }
+        }
+}
+
 TEST(Recode, short_floats_use_the_room_that_rounding_leaves) {
     // Where values lie denser than the bound, some of them differ by more than half of it.
     for (const DType dtype : k_short) {
