@@ -20,7 +20,8 @@ struct EncodedBlock {
     std::vector<std::byte> bytes;
     std::uint32_t filter_mask = 0;  ///< bit i set: stage i of the pipeline was skipped
     /// Largest |x - x'| over the finite values; of encode_parts() as a share of the array's own
-    /// bound. NaN when it was not verified.
+    /// bound. Of complex numbers that of their parts. NaN when it was not verified, or where it is
+    /// known as a share of each value only.
     double max_error = std::numeric_limits<double>::quiet_NaN();
     bool fell_back = false;  ///< the plugin broke the bound or failed, so the block is lossless
     /// TableStatistics::bytes() of what was coded, if SharedTables asked for it and there is any.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <new>
 
 namespace caesura::hdf5 {
@@ -19,6 +20,9 @@ class ComplexCodec final : public BlockCodec {
           by_part_(by_part) {}
 
     std::span<const FilterSpec> pipeline() const override { return inner_->pipeline(); }
+    std::vector<std::vector<unsigned>> creation_values() const override {
+        return inner_->creation_values();
+    }
     bool reentrant() const override { return inner_->reentrant(); }
     bool wants_padding() const override { return inner_->wants_padding(); }
 
@@ -72,8 +76,10 @@ class ComplexCodec final : public BlockCodec {
             parts[i].interleaved = true;
         }
         auto block = inner_->encode_parts(chunk, parts, true);
-        // It comes as a share of the bound.
+        // It comes as a share of the bound; of one relative to each value that is no error.
         if (block.ok() && bound.kind == ErrorBound::Kind::absolute) block->max_error *= bound.value;
+        if (block.ok() && bound.kind == ErrorBound::Kind::pointwise_relative)
+            block->max_error = std::numeric_limits<double>::quiet_NaN();
         return block;
     } catch (const std::bad_alloc&) {
         return Status(StatusCode::no_space, "no memory to encode a block of complex numbers");

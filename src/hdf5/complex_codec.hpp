@@ -2,9 +2,9 @@
 //
 // Invariants:
 //  - A value's two parts lie side by side, as in memory: the chunks of the codec below have one
-//  axis
-//    more, of extent 2.
-//  - Each part is held to the bound by itself.
+//    axis more, of extent 2.
+//  - Each part is held to the bound by itself, and EncodedBlock::max_error is the larger of what
+//    the two are off by. So a number is off by at most the square root of 2 times the bound.
 #pragma once
 
 #include "hdf5/block_codec.hpp"
