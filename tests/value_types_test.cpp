@@ -313,6 +313,14 @@ TEST_F(ValueTypes, refuse_what_they_cannot_have_by_name) {
     };
     EXPECT_EQ(message(boolean, {8}, absolute(0.5)),
               "field 'f': an error bound for bool; integers are stored without loss");
+    const std::uint64_t large = std::uint64_t{1} << 30;
+    EXPECT_EQ(
+        message(complex128, {large, large}, lossless()),
+        "field 'f': shape [1073741824, 1073741824] is of more bytes of complex128 than a file "
+        "can have");
+    EXPECT_EQ(message(float16, {large, large, large}, lossless()),
+              "field 'f': shape [1073741824, 1073741824, 1073741824] is of more bytes of float16 "
+              "than a file can have");
     EXPECT_EQ(message(complex64, {2, 2, 2, 2}, lossless()),
               "field 'f': complex64 of 4 axes; 1 to 3 are possible");
     FieldOptions partial;

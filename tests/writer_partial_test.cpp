@@ -239,6 +239,9 @@ TEST_F(WriterPartial, a_shape_that_cannot_be_is_refused_and_the_old_one_stays) {
     };
     refused({64}, "number of axes");
     refused({64, 0}, "empty along axis 1");
+    // The product of the extents would be 0, or small.
+    refused({std::uint64_t{1} << 32, std::uint64_t{1} << 32}, "more bytes of float32 than a file");
+    refused({(std::uint64_t{1} << 61) + 1, 8}, "more bytes of float32 than a file");
     EXPECT_EQ(one.writer->reshape(Field{7}, {64, 64}).code(), StatusCode::invalid_argument);
     EXPECT_EQ(one.writer->reshape(one.field, {64, 64}, {1.0}).code(), StatusCode::invalid_argument);
     {

@@ -16,6 +16,24 @@
 
 namespace caesura {
 
+namespace {
+
+/// Empty: a field may have it. Else why not, as "is ...". Checked axis by axis, so that no product
+/// of extents overflows.
+std::string impossible(const Shape& shape, DType dtype) {
+    constexpr std::uint64_t k_most_bytes = std::numeric_limits<std::int64_t>::max();
+    std::uint64_t most = k_most_bytes / size_of(dtype);
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+        if (shape[axis] == 0) return fmt::format("empty along axis {}", axis);
+        if (shape[axis] > most)
+            return fmt::format("of more bytes of {} than a file can have", to_string(dtype));
+        most /= shape[axis];
+    }
+    return {};
+}
+
+}  // namespace
+
 // ------------------------------------------------------------------------------------ Writer
 
 Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -35,9 +53,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     if (!is_known(dtype))
         return invalid(fmt::format("data type {} is unknown", static_cast<int>(dtype)));
     if (shape.rank() < 1) return invalid("shape has no axes; 1 to 4 are possible");
-    for (int axis = 0; axis < shape.rank(); ++axis)
-        if (shape[axis] == 0)
-            return invalid(fmt::format("shape {} is empty along axis {}", to_string(shape), axis));
+    if (const std::string why = impossible(shape, dtype); !why.empty())
+        return invalid(fmt::format("shape {} is {}", to_string(shape), why));
     if (Status status = validate(bound); !status.ok())
         return status.with_context(fmt::format("field '{}'", name));
     const auto attributes = writer::attributes_of(name, options);
@@ -106,9 +123,8 @@ Status Writer::reshape(Field field, const Shape& shape, const std::vector<double
     if (shape.rank() != state.shape.rank())
         return invalid(fmt::format("from {} to {}; the number of axes stays",
                                    to_string(state.shape), to_string(shape)));
-    for (int axis = 0; axis < shape.rank(); ++axis)
-        if (shape[axis] == 0)
-            return invalid(fmt::format("to {}, empty along axis {}", to_string(shape), axis));
+    if (const std::string why = impossible(shape, state.dtype); !why.empty())
+        return invalid(fmt::format("to {}, {}", to_string(shape), why));
     if (Status status = writer::check_bound_map(state.name, shape, state.bound, state.codec,
                                                 state.options.bound_map);
         !status.ok())

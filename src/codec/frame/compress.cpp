@@ -347,11 +347,12 @@ std::uint64_t index_in(const Box& array_box, const Box& part, std::uint64_t inde
     return at;
 }
 
+constexpr std::uint64_t k_sample_values = 1U << 18;
+
 /// From the middle of `part`, as near to a cube as its axes allow: enough for a sample.
 Box middle_of(const Box& part) {
-    constexpr std::uint64_t k_most_values = 1U << 18;
     Box box = part;
-    while (box.extent.count() > k_most_values) {
+    while (box.extent.count() > k_sample_values) {
         int longest = 0;
         for (int axis = 1; axis < box.extent.rank(); ++axis)
             if (box.extent[axis] > box.extent[longest]) longest = axis;
@@ -360,6 +361,30 @@ Box middle_of(const Box& part) {
     for (int axis = 0; axis < box.extent.rank(); ++axis)
         box.offset[axis] += (part.extent[axis] - box.extent[axis]) / 2;
     return box;
+}
+
+/// By a copy of the middle of `part`.
+Result<Estimate> estimate_middle(const std::byte* array, DType dtype, const Box& array_box,
+                                 const Box& part, const ErrorBound& bound,
+                                 const CompressOptions& options) {
+    const std::size_t value_bytes = size_of(dtype);
+    const Box box = middle_of(part);
+    std::vector<std::byte> copy(static_cast<std::size_t>(box.extent.count()) * value_bytes);
+    copy_box(box, array_box, array, box, copy.data(), value_bytes);
+    auto found = estimate(copy, dtype, box.extent, bound, options);
+    if (found.ok())
+        found->bytes = static_cast<std::uint64_t>(static_cast<double>(found->bytes) *
+                                                  static_cast<double>(part.extent.count()) /
+                                                  static_cast<double>(box.extent.count()));
+    return found;
+}
+
+/// Values of 16 bits are coded as others, all of them before the first is looked at: an estimate
+/// takes a sample of them, unless the bound is one of the range of all.
+bool estimates_sample(DType dtype, const Shape& shape, const ErrorBound& bound) {
+    using Kind = ErrorBound::Kind;
+    return is_short_float(dtype) && shape.count() > k_sample_values &&
+           bound.kind != Kind::relative && bound.kind != Kind::psnr;
 }
 
 /// Turn what the standard library throws where memory ends into a Status.
@@ -411,6 +436,10 @@ Result<Estimate> estimate_whole(Bytes values, DType dtype, const Shape& shape,
         if (!request.ok()) return request.status();
         if (is_recoded(dtype)) {
             if (settings != nullptr) settings->reset();
+            if (estimates_sample(dtype, shape, bound)) {
+                const Box all{Shape::filled(shape.rank(), 0), shape};
+                return estimate_middle(values.data(), dtype, all, all, bound, options);
+            }
             return estimate_recoded(values, dtype, shape, bound, options);
         }
         const FloatEnvironment environment;
@@ -449,17 +478,7 @@ Result<Estimate> estimate_again(const std::byte* array, DType dtype, const Box& 
             if (found) return *found;
         }
         if (settings != nullptr) settings->reset();
-        // A copy of the middle, as large as it takes.
-        const Box box = middle_of(part);
-        std::vector<std::byte> copy(static_cast<std::size_t>(box.extent.count()) * value_bytes);
-        copy_box(box, array_box, array, box, copy.data(), value_bytes);
-        auto found = estimate(copy, dtype, box.extent, bound, options);
-        if (found.ok()) {
-            found->bytes = static_cast<std::uint64_t>(static_cast<double>(found->bytes) *
-                                                      static_cast<double>(bytes) /
-                                                      static_cast<double>(copy.size()));
-        }
-        return found;
+        return estimate_middle(array, dtype, array_box, part, bound, options);
     });
 }
 

@@ -65,7 +65,10 @@ Status check_shape(const FrameHeader& header) {
             return corrupt_frame(fmt::format("{} bytes of values of {}", shape[0], shape[1]));
         return {};
     }
-    std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / 2 / size_of(header.dtype);
+    // As they are coded they may take more than as they are.
+    const std::size_t value_bytes =
+        std::max(size_of(header.dtype), size_of(header.as_coded().dtype));
+    std::uint64_t most = std::numeric_limits<std::uint64_t>::max() / 2 / value_bytes;
     for (int axis = 0; axis < shape.rank(); ++axis) {
         if (shape[axis] < 1 || shape[axis] > most)
             return corrupt_frame(fmt::format("shape {} is impossible", to_string(shape)));

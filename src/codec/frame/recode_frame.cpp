@@ -95,6 +95,9 @@ Status compress_recoded(Bytes values, DType dtype, const Shape& shape, const Err
 
 Result<Estimate> estimate_recoded(Bytes values, DType dtype, const Shape& shape,
                                   const ErrorBound& bound, const CompressOptions& options) {
+    // The bytes of bool are those that it is coded as.
+    if (dtype == DType::boolean)
+        return estimate(values, coded_type(dtype, false), shape, lossless(), options);
     std::optional<Estimate> lossy;
     if (const auto wide = widened(values, dtype, bound, options.threads)) {
         const auto found = estimate(wide->values, DType::float32, shape, wide->bound, options);

@@ -293,6 +293,51 @@ TEST(Recode, an_estimate_is_near_what_compress_gives) {
     }
 }
 
+// It is made on the application's thread: what lies outside of the middle is not looked at.
+TEST(Recode, an_estimate_of_many_values_looks_at_a_sample) {
+    const Shape shape{128, 128, 64};
+    for (const DType dtype : k_short) {
+        std::mt19937 random(3);
+        std::vector<std::uint16_t> words(shape.count());
+        for (std::size_t i = 0; i < words.size(); ++i)
+            words[i] = rounded(std::sin(0.05F * static_cast<float>(i % 64)) +
+                                   std::cos(0.04F * static_cast<float>(i / 64 % 128)) +
+                                   0.05F * static_cast<float>(random() % 1000) / 1000.0F,
+                               dtype);
+        auto changed = words;
+        for (std::size_t i = 0; i < 128 * 64 * 8; ++i)
+            changed[i] = rounded(static_cast<float>(random() % 1000), dtype);
+        for (const ErrorBound& bound : {lossless(), absolute(1e-2), pointwise_relative(1e-2)}) {
+            const auto frame = compress(bytes_of(words), dtype, shape, bound);
+            const auto foretold = estimate(bytes_of(words), dtype, shape, bound);
+            const auto other = estimate(bytes_of(changed), dtype, shape, bound);
+            ASSERT_TRUE(frame.ok() && foretold.ok() && other.ok());
+            EXPECT_EQ(foretold->bytes, other->bytes);
+            const double ratio =
+                static_cast<double>(foretold->bytes) / static_cast<double>(frame->size());
+            EXPECT_GT(ratio, 0.5);
+            EXPECT_LT(ratio, 2.0);
+        }
+    }
+}
+
+// Twice as large as float32, these values would have a number of bytes that is none.
+TEST(Recode, a_frame_of_more_values_than_can_be_coded_is_refused) {
+    for (const auto& [extent, ok] : {std::pair((std::uint64_t{1} << 61) - 1, true),
+                                     std::pair(std::uint64_t{1} << 61, false)}) {
+        FrameHeader header;
+        header.version = 4;
+        header.checksum = false;
+        header.dtype = DType::float16;
+        header.widened = true;
+        header.shape = {extent};
+        header.bound = absolute(0.1);
+        Output out;
+        write_header(header, out);
+        EXPECT_EQ(read_header(out.bytes()).ok(), ok) << extent;
+    }
+}
+
 TEST(Recode, a_damaged_frame_is_an_error) {
     for (const DType dtype : {DType::float16, DType::bfloat16, DType::boolean}) {
         const auto words = make(4, 300, DType::float16);
