@@ -38,12 +38,14 @@ contains
     type(caesura_options), intent(in), optional :: options
     integer, intent(out), optional :: code
     type(c_copies), target :: copies
+    type(c_options) :: c
     integer(c_int) :: result
     if (c_associated(writer%pointer)) then
       call refuse(writer, 'the writer is open already', code)
       return
     end if
-    result = c_create_mpi(c_text(path), comm, options_in_c(copies, options), writer%pointer)
+    c = options_in_c(writer, copies, options)
+    result = c_create_mpi(c_text(path), comm, c, writer%pointer)
     call note_mpi(writer, result, code)
   end subroutine
 
@@ -57,13 +59,14 @@ contains
     type(caesura_options), intent(in), optional :: options
     integer, intent(out), optional :: code
     type(c_copies), target :: copies
+    type(c_options) :: c
     integer(c_int64_t) :: found
     integer(c_int) :: result
     if (present(last)) last = -1
     if (.not. may_append(writer, after, code)) return
     found = -1
-    result = c_append_mpi(c_text(path), comm, options_in_c(copies, options), kept_last(after), &
-      writer%pointer, found)
+    c = options_in_c(writer, copies, options)
+    result = c_append_mpi(c_text(path), comm, c, kept_last(after), writer%pointer, found)
     call note_mpi(writer, result, code)
     if (present(last)) last = int(found)
   end subroutine

@@ -10,12 +10,23 @@ module caesura_calls
     real(c_double) :: max_delay_s
     integer(c_int) :: compress_threads, planning, durable, idle_priority, cooperative
     integer(c_int) :: balance_writes
+    type(c_funptr) :: on_message
+    type(c_ptr) :: message_context
+  end type
+
+  ! As caesura_bound_rule in caesura.h; boxes in the file's order.
+  type, bind(C) :: c_bound_rule
+    integer(c_int) :: kind
+    integer(c_int64_t) :: offset(4), extent(4)
+    real(c_double) :: lowest, highest, change, bound
   end type
 
   type, bind(C) :: c_field_options
     type(c_ptr) :: codec, axis_labels, grid_spacing, grid_offset
     real(c_double) :: unit_si, unit_dimension(7), grid_unit_si, fill_value
     integer(c_int) :: partial
+    type(c_ptr) :: bound_rules
+    integer(c_int64_t) :: bound_rule_count
   end type
 
   ! Counters of this rank; the members are those of caesura_writer_report in caesura.h.
@@ -57,6 +68,19 @@ module caesura_calls
       real(c_double), value :: bound
       type(c_field_options), intent(in) :: options
       integer(c_int32_t), intent(inout) :: field
+    end function
+
+    integer(c_int) function c_reshape(writer, field, shape, grid_offset) &
+        bind(C, name="caesura_reshape")
+      import
+      type(c_ptr), value :: writer, grid_offset
+      integer(c_int32_t), value :: field
+      integer(c_int64_t), intent(in) :: shape(*)
+    end function
+
+    integer(c_int64_t) function c_committed(writer) bind(C, name="caesura_fortran_committed")
+      import
+      type(c_ptr), value :: writer
     end function
 
     integer(c_int) function c_define_species(writer, name, any_order, keep_index, species) &

@@ -25,7 +25,19 @@ module caesura_core
     character(:), allocatable :: message
     type(c_ptr) :: pointer = c_null_ptr
   end type
+  ! What a program gives to hear what the library has to say: a procedure of a module.
+  abstract interface
+    subroutine caesura_message_handler(message)
+      character(*), intent(in) :: message
+    end subroutine
+  end interface
+  ! C keeps one address for it, which is that of a box.
+  type :: message_box
+    procedure(caesura_message_handler), pointer, nopass :: handler => null()
+  end type
+
   type, extends(caesura_handle) :: caesura_writer
+    type(message_box), pointer :: messages => null()
   end type
   type, extends(caesura_handle) :: caesura_reader
   end type
@@ -75,6 +87,14 @@ contains
     is_open = c_associated(handle%pointer)
     if (.not. is_open) call refuse(handle, 'the writer or reader is not open', code)
   end function
+
+  ! C calls it with a message, inside a call of this module.
+  subroutine deliver(context, message) bind(C, name="caesura_fortran_deliver")
+    type(c_ptr), value :: context, message
+    type(message_box), pointer :: box
+    call c_f_pointer(context, box)
+    call box%handler(text_of(message))
+  end subroutine
 
   function text_of(text) result(copy)
     type(c_ptr), intent(in) :: text

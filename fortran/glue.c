@@ -23,6 +23,8 @@ static caesura_options options_of(const caesura_fortran_options* given) {
     options.idle_priority = given->idle_priority;
     options.cooperative = given->cooperative;
     options.balance_writes = given->balance_writes;
+    options.on_message = given->on_message;
+    options.message_context = given->message_context;
     return options;
 }
 
@@ -37,14 +39,17 @@ int caesura_fortran_append(const char* path, const caesura_communicator* communi
                            caesura_writer** writer, int64_t* last) {
     const caesura_options options = options_of(given);
     caesura_open_options where = CAESURA_OPEN_OPTIONS_DEFAULT;
-    uint64_t iteration = 0;
     caesura_code code;
     where.has_after = after >= 0;
     where.after = (uint64_t)after;
     code = caesura_writer_open(path, communicator, &options, &where, writer);
-    *last = -1;
-    if (code == CAESURA_OK && caesura_committed(*writer, &iteration)) *last = (int64_t)iteration;
+    *last = code == CAESURA_OK ? caesura_fortran_committed(*writer) : -1;
     return code;
+}
+
+int64_t caesura_fortran_committed(caesura_writer* writer) {
+    uint64_t iteration = 0;
+    return caesura_committed(writer, &iteration) ? (int64_t)iteration : -1;
 }
 
 int caesura_fortran_define(caesura_writer* writer, const char* name, int dtype, int rank,
@@ -60,6 +65,8 @@ int caesura_fortran_define(caesura_writer* writer, const char* name, int dtype, 
     options.grid_unit_si = given->grid_unit_si;
     options.fill_value = given->fill_value;
     options.partial = given->partial;
+    options.bound_rules = given->bound_rules;
+    options.bound_rule_count = (size_t)given->bound_rule_count;
     return caesura_define_field_with(writer, name, dtype, rank, shape, kind, bound, &options,
                                      field);
 }

@@ -13,6 +13,8 @@ typedef struct caesura_fortran_options {
     int64_t dumps_per_file, pending_files;
     double max_delay_s;
     int compress_threads, planning, durable, idle_priority, cooperative, balance_writes;
+    void (*on_message)(void* context, const char* message);
+    void* message_context;
 } caesura_fortran_options;
 
 /* As c_field_options in core.f90; arrays already in the file's order. */
@@ -22,6 +24,8 @@ typedef struct caesura_fortran_field_options {
     const double *grid_spacing, *grid_offset;
     double unit_si, unit_dimension[7], grid_unit_si, fill_value;
     int partial;
+    const caesura_bound_rule* bound_rules;
+    int64_t bound_rule_count;
 } caesura_fortran_field_options;
 
 /* As caesura_report in core.f90. */
@@ -54,6 +58,8 @@ int caesura_fortran_define_constant(caesura_writer* writer, uint32_t species, co
                                     double value, double unit_si, const double* unit_dimension);
 int caesura_fortran_set_attribute(caesura_writer* writer, int when, int owner, uint32_t field,
                                   const char* name, int type, const void* value);
+/* The iteration of the last dump that is committed; -1: none is. */
+int64_t caesura_fortran_committed(caesura_writer* writer);
 int caesura_fortran_get_report(caesura_writer* writer, caesura_fortran_report* report);
 int caesura_fortran_close(caesura_writer* writer, caesura_fortran_report* report);
 int caesura_fortran_open(const char* path, caesura_reader** reader);

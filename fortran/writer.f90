@@ -14,7 +14,16 @@ module caesura_writing
     integer :: compress_threads = 0
     logical :: planning = .true., durable = .true., idle_priority = .true.
     logical :: cooperative = .false., balance_writes = .true.
+    procedure(caesura_message_handler), pointer, nopass :: on_message => null()
   end type
+
+  ! What some values of a field are held to; made by the three functions at the end.
+  type :: caesura_bound_rule
+    integer :: kind = -1, axes = 0
+    integer(int64) :: offset(4) = 0, extent(4) = 0
+    real(real64) :: lowest = 0, highest = 0, change = 0, bound = 0
+  end type
+  integer, parameter :: in_box = 0, of_values = 1, where_steep = 2  ! as in C
 
   ! Those of FieldOptions; the arrays are in the order of the field's axes in Fortran.
   type :: caesura_field_options
@@ -23,6 +32,7 @@ module caesura_writing
     real(real64), allocatable :: grid_spacing(:), grid_offset(:)
     real(real64) :: unit_si = 1, unit_dimension(7) = 0, grid_unit_si = 1, fill_value = 0
     logical :: partial = .false.
+    type(caesura_bound_rule), allocatable :: bound_rules(:)
   end type
 
   ! Copies that C's struct points into, for as long as a call.
@@ -38,12 +48,13 @@ contains
     type(caesura_options), intent(in), optional :: options
     integer, intent(out), optional :: code
     type(c_copies), target :: copies
+    type(c_options) :: c
     if (c_associated(writer%pointer)) then
       call refuse(writer, 'the writer is open already', code)
       return
     end if
-    call note(writer, c_create(c_text(path), c_null_ptr, options_in_c(copies, options), &
-      writer%pointer), code)
+    c = options_in_c(writer, copies, options)
+    call note(writer, c_create(c_text(path), c_null_ptr, c, writer%pointer), code)
   end subroutine
 
   ! Goes on with a file that is there. last: the iteration after which it does, -1 where it has none.
@@ -55,11 +66,13 @@ contains
     type(caesura_options), intent(in), optional :: options
     integer, intent(out), optional :: code
     type(c_copies), target :: copies
+    type(c_options) :: c
     integer(c_int64_t) :: found
     if (present(last)) last = -1
     if (.not. may_append(writer, after, code)) return
-    call note(writer, c_append(c_text(path), c_null_ptr, options_in_c(copies, options), &
-      kept_last(after), writer%pointer, found), code)
+    c = options_in_c(writer, copies, options)
+    call note(writer, c_append(c_text(path), c_null_ptr, c, kept_last(after), writer%pointer, &
+      found), code)
     if (present(last)) last = int(found)
   end subroutine
 
@@ -81,7 +94,9 @@ contains
     if (present(after)) kept_last = int(after, c_int64_t)
   end function
 
-  function options_in_c(copies, options) result(c)
+  ! The writer keeps what its messages go to.
+  function options_in_c(writer, copies, options) result(c)
+    type(caesura_writer), intent(inout) :: writer
     type(c_copies), intent(inout), target :: copies
     type(caesura_options), intent(in), optional :: options
     type(c_options) :: c
@@ -105,7 +120,21 @@ contains
     c%idle_priority = merge(1, 0, given%idle_priority)
     c%cooperative = merge(1, 0, given%cooperative)
     c%balance_writes = merge(1, 0, given%balance_writes)
+    c%on_message = c_null_funptr
+    c%message_context = c_null_ptr
+    call forget_messages(writer)
+    if (.not. associated(given%on_message)) return
+    allocate (writer%messages)
+    writer%messages%handler => given%on_message
+    c%on_message = c_funloc(deliver)
+    c%message_context = c_loc(writer%messages)
   end function
+
+  subroutine forget_messages(writer)
+    type(caesura_writer), intent(inout) :: writer
+    if (associated(writer%messages)) deallocate (writer%messages)
+    nullify (writer%messages)
+  end subroutine
 
   ! A pointer to a copy that ends as C wants it; of what is not set NULL.
   type(c_ptr) function held(text, copy)
@@ -186,6 +215,10 @@ contains
       entries_fit = entries_fit .and. size(given%grid_offset) == axes
     if (.not. entries_fit) call refuse(writer, 'axis_labels, grid_spacing and grid_offset have ' &
       // 'an entry for each axis, of which the field has ' // number_text(axes), code)
+    if (.not. entries_fit .or. .not. allocated(given%bound_rules)) return
+    entries_fit = all(given%bound_rules%kind /= in_box .or. given%bound_rules%axes == axes)
+    if (.not. entries_fit) call refuse(writer, 'offset and extent of a caesura_in_box have an ' &
+      // 'integer for each axis, of which the field has ' // number_text(axes), code)
   end function
 
   integer(c_int) function define_in_c(writer, name, dtype, extent, kind, bound, given, number)
@@ -202,11 +235,17 @@ contains
     character(17), allocatable, target :: labels(:)
     type(c_ptr), allocatable, target :: pointers(:)
     real(c_double), allocatable, target :: spacing(:), offset(:)
+    type(c_bound_rule), allocatable, target :: rules(:)
     integer :: axes, axis
     axes = size(extent)
     c = c_field_options(held(given%codec, codec), c_null_ptr, c_null_ptr, c_null_ptr, &
       given%unit_si, given%unit_dimension, given%grid_unit_si, given%fill_value, &
-      merge(1, 0, given%partial))
+      merge(1, 0, given%partial), c_null_ptr, 0)
+    if (allocated(given%bound_rules)) then
+      rules = rule_in_c(given%bound_rules)
+      c%bound_rules = c_loc(rules)
+      c%bound_rule_count = size(rules)
+    end if
     if (allocated(given%axis_labels)) then
       allocate (labels(axes), pointers(axes))
       do axis = 1, axes
@@ -226,6 +265,77 @@ contains
     define_in_c = c_define(writer, c_text(name), dtype, axes, reversed(extent), kind, bound, c, &
       number)
   end function
+
+  impure elemental function rule_in_c(rule) result(c)
+    type(caesura_bound_rule), intent(in) :: rule
+    type(c_bound_rule) :: c
+    c = c_bound_rule(rule%kind, reversed(rule%offset(:rule%axes)), &
+      reversed(rule%extent(:rule%axes)), rule%lowest, rule%highest, rule%change, rule%bound)
+  end function
+
+  ! The values of a box: offset and extent as caesura_put has them.
+  function caesura_in_box(offset, extent, bound) result(rule)
+    class(*), intent(in) :: offset(:), extent(:)
+    real(real64), intent(in) :: bound
+    type(caesura_bound_rule) :: rule
+    rule%kind = in_box
+    rule%bound = bound
+    if (size(wide(offset)) /= size(wide(extent)) .or. size(extent) > 4) return
+    rule%axes = size(wide(extent))
+    rule%offset(:rule%axes) = wide(offset)
+    rule%extent(:rule%axes) = wide(extent)
+  end function
+
+  ! Values from lowest to highest, both included.
+  function caesura_of_values(lowest, highest, bound) result(rule)
+    real(real64), intent(in) :: lowest, highest, bound
+    type(caesura_bound_rule) :: rule
+    rule = caesura_bound_rule(kind=of_values, lowest=lowest, highest=highest, bound=bound)
+  end function
+
+  ! Values that differ from a neighbour by more than change.
+  function caesura_where_steep(change, bound) result(rule)
+    real(real64), intent(in) :: change, bound
+    type(caesura_bound_rule) :: rule
+    rule = caesura_bound_rule(kind=where_steep, change=change, bound=bound)
+  end function
+
+  ! The field has another shape from the next put on, of as many axes. grid_offset: none as before.
+  subroutine caesura_reshape(writer, field, extent, grid_offset, code)
+    type(caesura_writer), intent(inout) :: writer
+    type(caesura_field), intent(in) :: field
+    class(*), intent(in) :: extent(:)
+    real(real64), intent(in), optional :: grid_offset(:)
+    integer, intent(out), optional :: code
+    integer(int64), allocatable :: numbers(:)
+    real(c_double), allocatable, target :: turned(:)
+    type(c_ptr) :: place
+    if (.not. is_open(writer, code)) return
+    numbers = wide(extent)
+    place = c_null_ptr
+    if (present(grid_offset)) then
+      turned = grid_offset(size(grid_offset):1:-1)
+      place = c_loc(turned)
+    end if
+    if (size(numbers) /= field%axes .or. field%axes == 0 .or. &
+        (present(grid_offset) .and. size(turned) /= field%axes)) then
+      call refuse(writer, 'extent and grid_offset have an entry for each axis, of which the ' // &
+        'field has ' // number_text(field%axes) // ' (0: it was not defined)', code)
+      return
+    end if
+    call note(writer, c_reshape(writer%pointer, field%number, reversed(numbers), place), code)
+  end subroutine
+
+  ! iteration: that of the last dump which is committed, -1 where none is.
+  subroutine caesura_committed(writer, iteration, code)
+    type(caesura_writer), intent(inout) :: writer
+    integer, intent(out) :: iteration
+    integer, intent(out), optional :: code
+    iteration = -1
+    if (.not. is_open(writer, code)) return
+    iteration = int(c_committed(writer%pointer))
+    if (present(code)) code = caesura_ok
+  end subroutine
 
   subroutine caesura_define_species(writer, name, species, any_order, keep_index, code)
     type(caesura_writer), intent(inout) :: writer
@@ -416,6 +526,7 @@ contains
     if (.not. is_open(writer, code)) return
     call note(writer, c_close(writer%pointer, counters), code)
     writer%pointer = c_null_ptr
+    call forget_messages(writer)
     if (present(report)) report = counters
   end subroutine
 

@@ -57,7 +57,7 @@ WORDS = {
         ("enum class Ownership", "released(", "committed()"),
         ("borrow", "def released", "def committed"),
         ("borrow", "caesura_released", "caesura_committed"),
-        ("caesura_released",),
+        ("caesura_committed",),
     ),
     "max_delay, finish_by": (
         ("max_delay_s", "finish_by"),
@@ -119,7 +119,7 @@ WORDS = {
         ("Coverage", "reshape("),
         ("partial", "def reshape"),
         ("partial", "caesura_reshape"),
-        ("partial",),
+        ("partial", "caesura_reshape"),
     ),
     "particles, also in any order": (
         ("define_species",),

@@ -1,8 +1,19 @@
 ! What Fortran writes, Fortran reads: every kind of number, ranks 1 to 4, boxes, particles, errors.
 ! axes_test.cpp looks at where the axes are. Arguments: the file; with "mpi" the ranks share it.
+module test_messages
+  implicit none
+  character(512) :: last_heard = ''
+contains
+  subroutine hear(message)
+    character(*), intent(in) :: message
+    last_heard = message
+  end subroutine
+end module
+
 program fortran_test
   use caesura
   use test_communicator, only: start, create_shared, append_shared, finish
+  use test_messages, only: hear, last_heard
   use, intrinsic :: iso_c_binding, only: c_bool
   use, intrinsic :: iso_fortran_env, only: int8, int16, int32, int64, real32, real64, error_unit
   implicit none
@@ -23,6 +34,8 @@ program fortran_test
     call check(.not. is_there('no such directory'), 'a file is opened that is not there')
     call refuse_what_is_not_open()
     call come_back_of_other_kinds()
+    call keep_to_bounds_by_place()
+    call take_another_shape()
   end if
   call append_to_file()
   call finish(failures)
@@ -261,6 +274,90 @@ contains
     call check(logical(all(was_on .eqv. is_on)), 'logicals are others')
     call check(back%code == caesura_ok, 'complex numbers and logicals are not read')
     call caesura_close(back)
+  end subroutine
+
+  ! Of a field with a loose bound a box is exact, and so is what lies between two values.
+  subroutine keep_to_bounds_by_place()
+    type(caesura_writer) :: another
+    type(caesura_reader) :: back
+    type(caesura_field) :: field
+    type(caesura_field_options) :: options
+    real(real64) :: values(60, 40), found(60, 40)
+    integer :: code, i, j
+    values = reshape([((sin(0.1_real64 * i) + cos(0.2_real64 * j), i=1, 60), j=1, 40)], [60, 40])
+    call caesura_create(another, trim(path) // '.rules')
+    options%bound_rules = [caesura_in_box([10, 3], [20, 5], 0.0_real64), &
+      caesura_of_values(-3.0_real64, -1.0_real64, 0.0_real64), &
+      caesura_where_steep(50.0_real64, 0.0_real64)]
+    call caesura_define_field(another, 'rho', caesura_float64, shape(values), field, &
+      absolute=0.1_real64, options=options)
+    call caesura_begin_iteration(another, 0)
+    call caesura_begin_dump(another, 0.0_real64, 1.0_real64)
+    call caesura_put(another, field, values)
+    call caesura_end_iteration(another)
+    call check(another%code == caesura_ok, 'a field with bounds by place is not written')
+    if (another%code /= caesura_ok) call check(.false., another%message)
+    call caesura_define_field(another, 'line', caesura_float64, [60], field, &
+      absolute=0.1_real64, options=options, code=code)
+    call check(code == caesura_invalid_argument, 'a box of two axes is taken by a field of one')
+    call caesura_close(another)
+    call caesura_open(back, trim(path) // '.rules')
+    call caesura_read(back, 'rho', 0, found)
+    call check(all(abs(found - values) <= 0.1_real64), 'a value is outside the bound of all')
+    call check(all(found(11:30, 4:8) == values(11:30, 4:8)), 'the box is not exact')
+    call check(all(found == values .or. values > -1), 'values of the range are not exact')
+    call check(.not. all(found == values), 'all values are exact')
+    call caesura_close(back)
+  end subroutine
+
+  ! Between two dumps; the second run says where it goes on.
+  subroutine take_another_shape()
+    type(caesura_writer) :: another
+    type(caesura_reader) :: back
+    type(caesura_field) :: field, none
+    type(caesura_options) :: options
+    integer(int64), allocatable :: extent(:)
+    integer(int32) :: small(2, 3), large(4, 5)
+    integer :: code, committed, i
+    small = reshape([(i, i=1, 6)], [2, 3])
+    large = reshape([(i, i=1, 20)], [4, 5])
+    options%on_message => hear
+    options%calibration_path = 'none'
+    call caesura_create(another, trim(path) // '.shapes', options)
+    call caesura_committed(another, committed)
+    call check(committed == -1, 'a dump is committed before the first')
+    call caesura_define_field(another, 'n', caesura_int32, shape(small), field)
+    call caesura_begin_iteration(another, 0)
+    call caesura_begin_dump(another, 0.0_real64, 1.0_real64)
+    call caesura_put(another, field, small)
+    call caesura_end_iteration(another)
+    call caesura_reshape(another, field, shape(large), grid_offset=[2.0_real64, 3.0_real64])
+    call caesura_begin_iteration(another, 1)
+    call caesura_begin_dump(another, 1.0_real64, 1.0_real64)
+    call caesura_put(another, field, large)
+    call caesura_end_iteration(another)
+    call caesura_finish_by(another, 60.0_real64)
+    call caesura_committed(another, committed)
+    call check(committed == 1, 'the last dump is not committed')
+    call check(another%code == caesura_ok, 'a field of another shape is not written')
+    if (another%code /= caesura_ok) call check(.false., another%message)
+    call caesura_reshape(another, field, [4], code=code)
+    call check(code == caesura_invalid_argument, 'a field of two axes becomes one of one')
+    call caesura_reshape(another, none, [4, 5], code=code)
+    call check(code == caesura_invalid_argument, 'a field is reshaped that was not defined')
+    call caesura_close(another)
+    call caesura_open(back, trim(path) // '.shapes')
+    call caesura_get_shape(back, 'n', 1, extent)
+    call check(all(extent == shape(large)), 'the second dump has another shape')
+    large = 0
+    call caesura_read(back, 'n', 1, large)
+    call check(all(large == reshape([(i, i=1, 20)], [4, 5])), 'the second dump is another')
+    call caesura_close(back)
+    last_heard = ''
+    call caesura_append(another, trim(path) // '.shapes', options=options)
+    call check(index(last_heard, 'goes on after iteration 1') > 0, 'nothing was said: ' // &
+      trim(last_heard))
+    call caesura_close(another)
   end subroutine
 
   logical function is_there(name)
