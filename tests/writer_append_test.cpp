@@ -374,7 +374,8 @@ TEST_F(WriterAppend, table_sets_are_found_again_by_what_a_dataset_was_to_its_wri
         run({0, 1, 2, 3}, *Writer::create(path_, nullptr, options).value());
         run({4}, *Writer::open(path_, nullptr, options).value());
         std::map<std::string, std::map<std::uint64_t, std::optional<TableSet>>> sets;
-        for (const auto& dataset : store::read_info(path_).value().datasets) {
+        const auto info = store::read_info(path_).value();
+        for (const auto& dataset : info.datasets) {
             const std::string& path = dataset.spec.path;
             sets[path.substr(path.rfind('/'))][dataset.iteration] =
                 tables_in(dataset.spec.pipeline);

@@ -236,7 +236,8 @@ std::uint64_t widest_chunk_bytes(const std::string& path, std::vector<DType> dty
         return writer.close();
     });
     std::uint64_t most = 0;
-    for (const store::DatasetInfo& one : store::read_info(path).value().datasets)
+    const auto info = store::read_info(path).value();
+    for (const store::DatasetInfo& one : info.datasets)
         most = std::max(most, one.spec.chunk.count() * one.fill.size());
     return most;
 }
