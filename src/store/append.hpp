@@ -18,7 +18,7 @@ struct AppendRequest {
     std::string layout = {};  ///< as WriterOptions has it; empty: the file's
     /// How many dumps each file of the series gets that this one is of; unset: of none.
     std::optional<std::uint64_t> dumps_per_file = {};
-    bool durable = true;      ///< of the commit that drops; recovery always is
+    bool durable = true;  ///< of the commit that drops; recovery always is
 };
 
 struct AppendedTo {
