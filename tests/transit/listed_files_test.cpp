@@ -191,5 +191,56 @@ TEST_F(ListedFiles, say_that_they_have_changed) {
     EXPECT_LE(off_by(*objects, list(*objects, file(1)), other, whole(other.shape)), 0.5);
 }
 
+/// A file of plain HDF5 with datasets of one chunk, named NAME0, NAME1, ...
+void write_datasets(const std::string& path, const std::string& name, int count) {
+    const hid_t made = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t values = 4;
+    const hid_t space = H5Screate_simple(1, &values, nullptr);
+    const hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(how, 1, &values);
+    for (int i = 0; i < count; ++i)
+        H5Dclose(H5Dcreate2(made, (name + std::to_string(i)).c_str(), H5T_NATIVE_FLOAT, space,
+                            H5P_DEFAULT, how, H5P_DEFAULT));
+    H5Pclose(how), H5Sclose(space), H5Fclose(made);
+}
+
+// A full table forgot objects of the very file that was being listed.
+TEST_F(ListedFiles, make_room_by_forgetting_other_files_alone) {
+    options_.service.objects.objects = 10;
+    const auto objects = connect();
+    write_datasets(file(0), "a", 6);
+    write_datasets(file(1), "b", 6);
+    EXPECT_EQ(take(objects->find({.container = file(0)})).objects.size(), 6u);
+    EXPECT_EQ(take(objects->find({.container = file(1)})).objects.size(), 6u);
+    EXPECT_EQ(take(objects->find({.name = "/a*"})).objects.size(), 4u) << "the oldest two went";
+    write_datasets(file(0), "a", 9);  // its own are the oldest now, and stay
+    EXPECT_EQ(take(objects->find({.container = file(0)})).objects.size(), 9u);
+    EXPECT_EQ(take(objects->find({.name = "/b*"})).objects.size(), 1u);
+}
+
+TEST_F(ListedFiles, with_more_datasets_than_objects_may_be_are_an_error_and_nothing_else_goes) {
+    options_.service.objects.objects = 10;
+    const auto objects = connect();
+    write_datasets(file(0), "a", 6);
+    write_datasets(file(1), "b", 11);
+    EXPECT_EQ(take(objects->find({.container = file(0)})).objects.size(), 6u);
+    const auto found = objects->find({.container = file(1)});
+    EXPECT_EQ(found.status().code(), StatusCode::no_space);
+    EXPECT_NE(found.status().message().find(file(1)), std::string::npos)
+        << found.status().message();
+    EXPECT_EQ(take(objects->find({.name = "/b*"})).objects.size(), 0u);
+    EXPECT_EQ(take(objects->find({.name = "/a*"})).objects.size(), 6u);
+}
+
+// Names of before stayed among the objects, and in the table's room.
+TEST_F(ListedFiles, forget_datasets_that_are_not_in_the_file_any_more) {
+    const auto objects = connect();
+    write_datasets(file(0), "a", 3);
+    EXPECT_EQ(take(objects->find({.container = file(0)})).objects.size(), 3u);
+    write_datasets(file(0), "b", 2);
+    EXPECT_EQ(take(objects->find({.container = file(0)})).objects.size(), 2u);
+    EXPECT_EQ(take(objects->find({.name = "/a*"})).objects.size(), 0u);
+}
+
 }  // namespace
 }  // namespace caesura::transit

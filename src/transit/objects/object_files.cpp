@@ -32,6 +32,11 @@ Result<std::vector<ObjectId>> ObjectStore::describe(const Asker& asker, const st
                                                     const store::RunId& run, double time,
                                                     std::span<const DumpedDataset> datasets) {
     const std::lock_guard lock(mutex_);
+    std::size_t more = 0;
+    for (const DumpedDataset& dataset : datasets)
+        if (find_named(asker.owner, path, dataset.spec.path) == nullptr) ++more;
+    if (Status status = make_room(more, source_key(asker.owner, path)); !status.ok())
+        return status.with_context(path);
     std::vector<ObjectId> ids;
     for (const DumpedDataset& dataset : datasets) {
         Object* const there = find_named(asker.owner, path, dataset.spec.path);
@@ -57,9 +62,7 @@ Result<std::vector<ObjectId>> ObjectStore::describe(const Asker& asker, const st
         object->bound = dataset.bound;
         object->files = asker.files;
         object->run = run;
-        const auto added = add(std::move(object));
-        if (!added.ok()) return added.status();
-        ids.push_back((*added)->id);
+        ids.push_back(add(std::move(object))->id);
     }
     return ids;
 }
@@ -128,17 +131,21 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
     const std::shared_ptr<const read::Source> source = std::move(*opened);
     const std::string key = source_key(asker.owner, path);
     const std::lock_guard lock(mutex_);
+    forget_changed(key, *source);
+    std::size_t more = 0;
+    for (const store::DatasetInfo& dataset : source->datasets())
+        if (dataset.members.empty() && !find_named(asker.owner, path, dataset.spec.path)) ++more;
+    if (Status status = make_room(more, key); !status.ok()) {
+        forget_file(key);  // a list of some of them would look like one of all
+        return status.with_context(path);
+    }
     for (const store::DatasetInfo& dataset : source->datasets()) {
         if (!dataset.members.empty()) continue;
         Object* there = find_named(asker.owner, path, dataset.spec.path);
         if (there != nullptr && there->origin != Origin::filed) continue;
-        if (there != nullptr && !is_same(*there, dataset)) {
-            drop(there->id);
-            there = nullptr;
-        }
         if (there == nullptr) {
             const auto added = add_filed(asker, path, dataset);
-            if (!added.ok()) {  // a list of some of them would look like one of all
+            if (!added.ok()) {
                 forget_file(key);
                 return added.status();
             }
@@ -270,18 +277,22 @@ Result<Reading> ObjectStore::read_filed(ObjectId id, Reading reading) {
     return read_from(std::move(source), *dataset, std::move(reading));
 }
 
-// A file that was opened again: what is not in it any more is forgotten.
 void ObjectStore::take_source(const std::string& key,
                               const std::shared_ptr<const read::Source>& source) {
     const std::lock_guard lock(mutex_);
     sources_.add(key, source);
+    forget_changed(key, *source);
+}
+
+// Of a file that was opened again: what is not in it any more.
+void ObjectStore::forget_changed(const std::string& key, const read::Source& source) {
     const auto of_file = by_source_.find(key);
     if (of_file == by_source_.end()) return;
     std::vector<ObjectId> gone;
     for (const ObjectId id : of_file->second.ids) {
         const Object& object = *objects_.at(id);
-        const auto dataset = source->find(object.name);
-        if (!dataset.ok() || !is_same(object, source->datasets()[*dataset])) gone.push_back(id);
+        const auto dataset = source.find(object.name);
+        if (!dataset.ok() || !is_same(object, source.datasets()[*dataset])) gone.push_back(id);
     }
     for (const ObjectId id : gone) drop(id);
 }

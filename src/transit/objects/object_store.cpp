@@ -108,19 +108,25 @@ ObjectStore::Object* ObjectStore::find_named(const std::string& owner, const std
     return found == by_name_.end() ? nullptr : objects_.at(found->second).get();
 }
 
-// The oldest that can be had from its file is forgotten for a new one.
-Status ObjectStore::make_room() {
-    if (objects_.size() < limits_.objects) return {};
-    if (!from_files_.empty()) {
-        drop(*from_files_.begin());
-        return {};
-    }
-    return {StatusCode::no_space,
-            fmt::format("{} objects are there, the most that the service keeps", objects_.size())};
+// The oldest that can be had from their files are forgotten for new ones, but for those of the
+// file that the new ones are of: a part of its list would look like all of it.
+Status ObjectStore::make_room(std::size_t more, const std::string& source_key) {
+    if (objects_.size() + more <= limits_.objects) return {};
+    const std::size_t excess = objects_.size() + more - limits_.objects;
+    std::vector<ObjectId> gone;
+    for (auto id = from_files_.begin(); id != from_files_.end() && gone.size() < excess; ++id)
+        if (objects_.at(*id)->source_key() != source_key) gone.push_back(*id);
+    if (gone.size() < excess)
+        return {StatusCode::no_space,
+                fmt::format("there is no room for {} objects more: of the {} that the service "
+                            "keeps at most, {} are of the same file or were put",
+                            more, limits_.objects, objects_.size() - gone.size())};
+    for (const ObjectId id : gone) drop(id);
+    return {};
 }
 
-Result<ObjectStore::Object*> ObjectStore::add(std::unique_ptr<Object> object) {
-    if (Status status = make_room(); !status.ok()) return status;
+// There is room for it.
+ObjectStore::Object* ObjectStore::add(std::unique_ptr<Object> object) {
     object->id = next_id_++;
     if (object->origin != Origin::put) from_files_.insert(object->id);
     if (object->origin == Origin::filed) {
@@ -197,14 +203,14 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
     object->tags = order.tags;
     object->client = order.keep ? 0 : asker.client;
     object->guest = order.guest;
-    const auto added = add(std::move(object));
-    if (!added.ok()) return added.status();
+    if (Status status = make_room(1, {}); !status.ok()) return status;
+    Object* const added = add(std::move(object));
     if (chain) {
-        chain->set_id((*added)->id);
-        (*added)->form =
+        chain->set_id(added->id);
+        added->form =
             std::make_shared<const RegionForm>(RegionForm{std::move(*chain), order.chain.side});
     }
-    return (*added)->id;
+    return added->id;
 }
 
 std::shared_ptr<const RegionForm> ObjectStore::form_of(ObjectId id) const {

@@ -192,7 +192,8 @@ class ObjectStore {
     void merge(ObjectId id, lambda::AnalysisState state, std::uint64_t values, StateShare share);
     /// Some of it will not be seen: what is kept of the others is of no use.
     void forget_states(ObjectId id);
-    /// The datasets of a file, as the asker sees it. Calls HDF5. Errors: those of Source::open.
+    /// The datasets of a file, as the asker sees it: all of them, or none and an error. Calls HDF5.
+    /// Errors: those of Source::open; no_space (there are too many).
     Status list_file(const Asker& asker, const std::string& path);
 
     // ---- asking
@@ -241,9 +242,9 @@ class ObjectStore {
     Object* find_readable(const Asker& asker, ObjectId id);
     Object* find_named(const std::string& owner, const std::string& container,
                        const std::string& name);
-    Result<Object*> add(std::unique_ptr<Object> object);
+    Object* add(std::unique_ptr<Object> object);
     void drop(ObjectId id);
-    Status make_room();
+    Status make_room(std::size_t more, const std::string& source_key);
     void leave_memory(Object& object, Region& region);
     void enter_memory(Object& object, RegionId id, Region& region, base::Buffer values);
     void leave_copies(std::uint64_t bytes);
@@ -260,6 +261,7 @@ class ObjectStore {
                                      std::size_t dataset, Reading reading);
     static bool is_same(const Object& object, const store::DatasetInfo& dataset);
     void take_source(const std::string& key, const std::shared_ptr<const read::Source>& source);
+    void forget_changed(const std::string& key, const read::Source& source);
     static std::string source_key(const std::string& owner, const std::string& path) {
         return owner + '\0' + path;
     }
