@@ -166,6 +166,25 @@ TEST_F(IdleWorkers, share_no_lock_when_regions_go_to_a_member_and_are_fetched_an
     EXPECT_EQ(locks.found(), std::vector<std::string>());
 }
 
+// Goal: a worker that has read what was deleted meanwhile lets go of the last that there is of it.
+TEST_F(IdleWorkers, share_no_lock_when_they_let_go_of_the_last_region_of_a_member) {
+    start_member();
+    start();
+    const SharedLocks locks;
+    const auto object = rows();
+    const auto& region = object.regions.front();
+    const CreateObject order{0, "", "rho", float32, object.shape, 0.0, lossless(), false, true, {}};
+    auto far = take(members_->put(1, order, region.box, std::as_bytes(std::span(region.values))));
+    EXPECT_EQ(other_->service().objects().counts().objects, 1u);
+    std::thread([&] {
+        run::lower_priority_of_this_thread();
+        far.reset();
+    }).join();
+    // Deleting is not waited for.
+    while (other_->service().objects().counts().objects > 0) std::this_thread::yield();
+    EXPECT_EQ(locks.found(), std::vector<std::string>());
+}
+
 // The test's own thread uses the functions' process as a thread of normal priority would.
 TEST_F(IdleWorkers, share_no_lock_when_they_run_functions_in_python) {
     const std::string place = place_ + "/python";

@@ -3,6 +3,10 @@
 // his own with him, and nothing else.
 #include "transit/members/members.hpp"
 
+#include <chrono>
+#include <future>
+
+#include "run/priority.hpp"
 #include "transit/object_hub.hpp"
 
 namespace caesura::transit {
@@ -242,6 +246,62 @@ TEST_F(Group, a_member_that_lives_and_does_not_answer_an_analysis_is_given_up_an
     // Its values are asked for instead, and are gone with the connection.
     EXPECT_NE(said.find("in the memory of "), std::string::npos) << said;
     EXPECT_NE(said.find("no answer within 1 s"), std::string::npos) << said;
+}
+
+// Goal: workers at idle priority who wait for one member hold up nobody who wants another, and not
+// all regions go to the one that does not come to an end. It was asked by threads of all members.
+TEST_F(Group, a_member_that_is_slow_holds_up_only_who_wants_something_of_it) {
+    using Far = Result<std::shared_ptr<const FarValues>>;
+    const auto whole_object = object(11);
+    options_.service.objects.memory_bytes = 2 * k_memory_bytes;
+    there_.push_back(std::make_unique<Loopback>(options_));
+    std::promise<void> asked, goes_on;
+    const std::shared_future<void> going_on = goes_on.get_future();
+    std::atomic<int> times{0};
+    Members members("here");
+    members.add({"slow", [&, this]() -> Result<std::unique_ptr<Objects>> {
+                     if (times++ == 0) asked.set_value();
+                     going_on.wait();
+                     return connect_to(*there_.front());
+                 }});
+    members.add({"quick", [&, this] { return connect_to(*there_.front()); }});
+    const CreateObject order{0,   "",         "rho", float32, whole_object.shape,
+                             0.0, lossless(), false, true,    {}};
+    const auto at_idle_priority = [](auto work) {
+        return std::async(std::launch::async, [work] {
+            run::lower_priority_of_this_thread();
+            return work();
+        });
+    };
+    const auto put = [&](std::size_t number) {
+        return at_idle_priority([&, number]() -> Far {
+            const auto& region = whole_object.regions[number];
+            return members.put(number, order, region.box, std::as_bytes(std::span(region.values)));
+        });
+    };
+    // Of what hangs, or the test would.
+    const auto is_over = [](auto& work) {
+        return work.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+    };
+    std::vector<std::future<Far>> puts;
+    puts.push_back(put(0));
+    asked.get_future().wait();
+    std::future<Far> to_quick = put(1);
+    EXPECT_TRUE(is_over(to_quick)) << "the slow one has a region on its way, the other has none";
+    for (std::size_t number = 2; number < 12; ++number) puts.push_back(put(number));
+    const auto& region = whole_object.regions[1];
+    std::vector<float> got(region.values.size());
+    auto read = at_idle_priority([&]() -> Status {
+        const Far far = to_quick.get();
+        if (!far.ok()) return far.status();
+        return (*far)->read(region.box, region.box, reinterpret_cast<std::byte*>(got.data()));
+    });
+    EXPECT_TRUE(is_over(read)) << "so many others wait for the slow one";
+    goes_on.set_value();
+    EXPECT_TRUE(read.get().ok());
+    EXPECT_EQ(got, region.values);
+    for (auto& one : puts) EXPECT_TRUE(one.get().ok());
+    EXPECT_GE(members.counts()[0].regions, 4u) << "it gets its part when it comes";
 }
 
 TEST_F(Group, a_service_that_ends_leaves_nothing_in_the_others) {

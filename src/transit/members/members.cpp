@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/clock.hpp"
+#include "base/helper_threads.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -15,6 +16,10 @@ double clock_s() { return base::Clock::steady().now_s(); }
 
 /// What an analysis at idle priority sees in a second, at the least.
 constexpr double k_slow_bytes_per_s = 1e6;
+
+/// For workers at idle priority, of each member: one that is asked for values while another is sent
+/// some. All others wait.
+constexpr int k_askers = 2;
 
 Status no_answer(double within_s) {
     return {StatusCode::io, fmt::format("no answer within {:.0f} s", within_s)};
@@ -42,6 +47,8 @@ struct Members::Link {
     std::vector<std::shared_ptr<Objects>> retired;
     std::map<std::uint64_t, std::weak_ptr<Object>> by_key;
     std::atomic<std::uint64_t> regions{0}, put_bytes{0}, got_bytes{0}, passes{0}, passed_bytes{0};
+    std::atomic<std::uint64_t> coming_bytes{0};  ///< that are being put
+    base::HelperThreads askers{k_askers};        ///< end first
 };
 
 // Parts of an object at one member; deleted there when nobody has values of it.
@@ -53,11 +60,23 @@ class Members::Object final : public FarObject {
           link_(link),
           objects_(std::move(objects)),
           number_(number),
-          dtype_(dtype) {}
-    ~Object() override { objects_->remove_later(number_); }
+          dtype_(dtype),
+          removal_(std::make_unique<Removal>()) {}
+    // Removing takes the connection's lock, and the last reference may be the connection's. A
+    // worker that has read what was deleted meanwhile is the last one here.
+    ~Object() override {
+        if (!base::is_at_idle_priority()) {
+            objects_->remove_later(number_);
+            return;
+        }
+        Removal* const removal = removal_.release();
+        removal->objects = std::move(objects_);
+        removal->number = number_;
+        link_.askers.give(*removal);
+    }
 
     Status get(const Box& box, DType dtype, std::byte* values) override {
-        const Status status = members_.askers_.at_normal_priority([&] {
+        const Status status = link_.askers.at_normal_priority([&] {
             return outcome_of(objects_->get_bytes(number_, box, values, dtype), *objects_,
                               members_.patience_s_);
         });
@@ -94,16 +113,25 @@ class Members::Object final : public FarObject {
     }
 
   private:
+    /// It is its own, once it is given.
+    struct Removal final : base::HelperCall {
+        std::shared_ptr<Objects> objects;
+        ObjectNumber number = 0;
+        void make() override {
+            const std::unique_ptr<Removal> self(this);
+            objects->remove_later(number);
+        }
+    };
     Members& members_;
     Link& link_;
-    const std::shared_ptr<Objects> objects_;
+    std::shared_ptr<Objects> objects_;
     const ObjectNumber number_;
     const DType dtype_;
+    std::unique_ptr<Removal> removal_;  ///< made when there is time for it
 };
 
-Members::Members(std::string name, std::vector<Member> members, double again_s, double patience_s,
-                 int askers)
-    : name_(std::move(name)), again_s_(again_s), patience_s_(patience_s), askers_(askers) {
+Members::Members(std::string name, std::vector<Member> members, double again_s, double patience_s)
+    : name_(std::move(name)), again_s_(again_s), patience_s_(patience_s) {
     for (Member& member : members) add(std::move(member));
 }
 
@@ -112,7 +140,11 @@ void Members::add(Member member) {
     links_.back()->member = std::move(member);
 }
 
-Members::~Members() { end(); }
+// Those who ask for others use the members' own fields: they are ended first.
+Members::~Members() {
+    end();
+    links_.clear();
+}
 
 void Members::end() {
     // Not behind `connecting`: whoever has it may be waiting for the member.
@@ -231,7 +263,8 @@ Result<std::shared_ptr<Members::Object>> Members::object_at(Link& link, std::uin
 std::vector<Members::Link*> Members::by_load() {
     // Sorted by what was true at once: others put meanwhile.
     std::vector<std::pair<std::uint64_t, Link*>> loads;
-    for (const auto& link : links_) loads.emplace_back(link->put_bytes.load(), link.get());
+    for (const auto& link : links_)
+        loads.emplace_back(link->put_bytes + link->coming_bytes, link.get());
     std::stable_sort(loads.begin(), loads.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<Link*> all;
@@ -253,18 +286,19 @@ Result<std::shared_ptr<const FarValues>> Members::put(std::uint64_t key, const C
                                                       const Box& box,
                                                       std::span<const std::byte> values) {
     std::shared_ptr<const FarValues> far;
-    const Status status = askers_.at_normal_priority([&]() -> Status {
-        Status why{StatusCode::no_space, "there is no other service"};
-        for (Link* const link : by_load()) {
+    Status status{StatusCode::no_space, "there is no other service"};
+    for (Link* const link : by_load()) {
+        link->coming_bytes += values.size();
+        status = link->askers.at_normal_priority([&]() -> Status {
             auto made = put_at(*link, key, object, box, values);
-            if (made.ok()) far = std::move(*made);
-            if (made.ok()) return {};
-            why = made.status();
-        }
-        return why;
-    });
-    if (!status.ok()) return status;
-    return far;
+            if (!made.ok()) return made.status();
+            far = std::move(*made);
+            return {};
+        });
+        link->coming_bytes -= values.size();
+        if (status.ok()) return far;
+    }
+    return status;
 }
 
 std::vector<Members::Counts> Members::counts() const {

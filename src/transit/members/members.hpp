@@ -4,11 +4,13 @@
 //  - A service is connected to when it is first needed. One that was lost, or could not be reached,
 //    is asked again after again_s.
 //  - A region goes to the service that has fewest of ours, and if that has no room to the next.
+//    What is on its way counts, so that one that is slow does not get all.
 //  - An object that is not wanted any more is deleted wherever parts of it are. A service that
 //  hears
 //    that this one is gone deletes all of its own accord.
 //  - Workers at idle priority use it, and take none of its locks, nor of its connections: they ask
-//    by threads of its own (decision D22).
+//    by threads of its own, of each member two (decision D22). So one that is slow holds up only
+//    who wants something of it.
 //  - No call of a member has all the time in the world: one that does not answer is given up. An
 //    analysis has the time of a slow one, by its bytes.
 #pragma once
@@ -21,7 +23,6 @@
 #include <thread>
 #include <vector>
 
-#include "base/helper_threads.hpp"
 #include "transit/client/objects.hpp"
 #include "transit/objects/far_memory.hpp"
 
@@ -36,11 +37,10 @@ class Members final : public FarMemory {
     };
     /// @param name  of this service: no other of the group has it.
     /// @param patience_s  for an answer; of an analysis, before the time that its bytes are given.
-    /// @param askers  so many workers at idle priority are asked for at once; others wait.
     explicit Members(std::string name, std::vector<Member> members = {}, double again_s = 5.0,
-                     double patience_s = 60.0, int askers = 4);
+                     double patience_s = 60.0);
     ~Members() override;
-    /// Before anything is put.
+    /// Before anything is put, by a thread of normal priority.
     void add(Member member);
 
     Result<std::shared_ptr<const FarValues>> put(std::uint64_t key, const CreateObject& object,
@@ -84,8 +84,7 @@ class Members final : public FarMemory {
     std::map<std::uint64_t, Pass> passes_;           ///< under way
     std::vector<std::shared_ptr<Objects>> retired_;  ///< for watch() to let go of
     bool ended_ = false;
-    std::thread watcher_;         ///< from the first analysis on: gives up who is late
-    base::HelperThreads askers_;  ///< for workers at idle priority; end first
+    std::thread watcher_;  ///< from the first analysis on: gives up who is late
 };
 
 }  // namespace caesura::transit
