@@ -34,10 +34,12 @@
 
 namespace caesura::transit {
 
-/// Goes up with every change of a byte form and with every kind that a peer must understand. Peers
-/// of two versions part in peace: the begin of Hello and Welcome (kind, magic, version) and all of
-/// Refusal never change.
-inline constexpr std::uint32_t k_protocol_version = 2;
+/// Goes up with every change of a byte form, with every kind that a peer must understand, and with
+/// every value that a field could not have before: to an older peer the message is corrupt, and he
+/// parts with who has sent it. Peers of two versions part in peace: the begin of Hello and Welcome
+/// (kind, magic, version) and all of Refusal never change.
+/// 3: bool, float16, bfloat16, complex64 and complex128.
+inline constexpr std::uint32_t k_protocol_version = 3;
 
 // ----------------------------------------------------------------------------------- limits
 

@@ -1,4 +1,4 @@
-// The bytes of messages as version 2 of the protocol has them: one of each kind.
+// The bytes of messages as version 3 of the protocol has them: one of each kind.
 //
 // A change of these bytes is another version: k_protocol_version goes up, and tests/golden.sha256
 // with it. New kinds that a peer may ignore or refuse one by one add a line here and change none.
@@ -47,7 +47,7 @@ std::string service() {
 
 TEST(TransitBytes, session_bytes_are_pinned) {
     EXPECT_EQ(client<Hello>(),
-              "014354524e02000000030000006e79780300000008000000000102030405060708090a0b0c0d0e0f"
+              "014354524e03000000030000006e79780300000008000000000102030405060708090a0b0c0d0e0f"
               "1211000000000000141300000000000000000040000000000000000000000040");
     EXPECT_EQ(client<Share>(),
               "02101112131415161718191a1b1c1d1e1f6712000000000000090000000000100000000000");
@@ -101,7 +101,7 @@ TEST(TransitBytes, block_bytes_are_pinned) {
 
 TEST(TransitBytes, service_bytes_are_pinned) {
     EXPECT_EQ(service<Welcome>(),
-              "804354524e0200000000000010000000000000000000001440000000080000000000000004000000"
+              "804354524e0300000000000010000000000000000000001440000000080000000000000004000000"
               "00100000000400000001");
     EXPECT_EQ(service<Refusal>(), "8104020000006e6f");
     EXPECT_EQ(service<ServiceHeartbeat>(), "82");
@@ -171,7 +171,33 @@ TEST(TransitBytes, object_bytes_are_pinned) {
     EXPECT_EQ(service<FoundInDump>(), "d00300000000000000010000003000000000000000020000000102");
 }
 
+// A number that is new is another version: a peer of before says 'corrupt' of it.
+TEST(TransitBytes, types_are_pinned) {
+    std::string types;
+    CreateObject object;
+    object.name = "rho";
+    object.shape = {4};
+    for (unsigned number = 0; number < 256; ++number) {
+        object.dtype = static_cast<DType>(number);
+        if (const auto bytes = encode(ClientMessage(object)); bytes.ok())
+            types += fmt::format("{} {} ", std::to_integer<unsigned>(bytes->at(20)),
+                                 to_string(object.dtype));
+    }
+    EXPECT_EQ(types,
+              "1 float32 2 float64 3 int8 4 int16 5 int32 6 int64 7 uint8 8 uint16 9 uint32 "
+              "10 uint64 11 bool 12 float16 13 bfloat16 14 complex64 15 complex128 ");
+}
+
 // ------------------------------------------------------------------- the fuzzer's corpus
+
+/// Those that say the version are named by it: the ones of before stay, as what is refused.
+template <class Message>
+std::string name_of(const Message& message) {
+    const Kind kind = std::visit([](auto& m) { return m.k_kind; }, message);
+    const bool says_version = kind == Kind::hello || kind == Kind::welcome;
+    return std::string(to_string(kind)) +
+           (says_version ? fmt::format("_{}", k_protocol_version) : std::string());
+}
 
 /// What tests/fuzz/transit_fuzz.cpp reads: the payload's length, 4 bytes, and the message.
 template <class Message>
@@ -196,11 +222,25 @@ void expect_in_corpus(const std::string& name, const Message& message) {
 // Goal: the fuzzer begins from one message of each kind, as it is today.
 TEST(TransitCorpus, has_each_kind_of_message) {
     for (const ClientMessage& message : client_samples())
-        expect_in_corpus(
-            std::visit([](auto& m) { return std::string(to_string(m.k_kind)); }, message), message);
+        expect_in_corpus(name_of(message), message);
     for (const ServiceMessage& message : service_samples())
-        expect_in_corpus(
-            std::visit([](auto& m) { return std::string(to_string(m.k_kind)); }, message), message);
+        expect_in_corpus(name_of(message), message);
+}
+
+// Goal: to a peer of version 2 the first message says both versions, and nobody is half understood.
+TEST(TransitCorpus, has_messages_of_version_2_which_are_refused) {
+    for (const char* name : {"hello", "welcome"}) {
+        std::ifstream in(fs::path(CAESURA_TRANSIT_CORPUS_DIR) / name, std::ios::binary);
+        const std::string file((std::istreambuf_iterator<char>(in)),
+                               std::istreambuf_iterator<char>());
+        ASSERT_GT(file.size(), 4u) << name;
+        const auto bytes = std::as_bytes(std::span(file)).subspan(4);
+        const Status status = std::string_view(name) == "hello" ? parse_client(bytes, 0).status()
+                                                                : parse_service(bytes, 0).status();
+        EXPECT_EQ(status.code(), StatusCode::unsupported) << name;
+        EXPECT_NE(status.message().find("version 2"), std::string::npos) << status.message();
+        EXPECT_NE(status.message().find("version 3"), std::string::npos) << status.message();
+    }
 }
 
 // Goal: the fuzzer gets through a table set's and statistics' checksums once. What a codec makes of

@@ -28,11 +28,11 @@ Status check_version(base::ByteReader& reader) {
     const std::uint32_t magic = reader.u32(), version = reader.u32();
     if (reader.ended_early() || magic != k_magic)
         return bad_greeting("the peer is no port of Caesura");
-    if (version == k_protocol_version) return {};
+    if (version == k_hand_shake_version) return {};
     return {
         StatusCode::unsupported,
         fmt::format("hand-shake: the peer speaks version {} of the protocol, this is version {}",
-                    version, k_protocol_version)};
+                    version, k_hand_shake_version)};
 }
 
 std::string peer_text(std::span<const std::byte> bytes, std::size_t most) {
@@ -68,7 +68,7 @@ std::string printable(std::string_view text, std::size_t most) {
 std::vector<std::byte> Greeting::encode() const {
     std::vector<std::byte> bytes;
     Growing writer{GrowingRoom{bytes}};
-    writer.u32(k_magic).u32(k_protocol_version).bytes(token);
+    writer.u32(k_magic).u32(k_hand_shake_version).bytes(token);
     const std::string name = printable(identity, k_identity_bytes);
     const std::string reason = printable(refused, k_reason_bytes);
     writer.u32(static_cast<std::uint32_t>(reason.size())).bytes(text_bytes(reason));
@@ -129,7 +129,7 @@ std::vector<std::byte> HandShake::introduce(std::uint8_t kind, const Token& rece
         .u8(kind)
         .bytes(receiver)
         .u32(k_magic)
-        .u32(k_protocol_version)
+        .u32(k_hand_shake_version)
         .u8(mine_.trusted ? 1 : 0)
         .bytes(mine_.token)
         .bytes(mine_.nonce)

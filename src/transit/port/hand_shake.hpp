@@ -25,7 +25,7 @@
 
 namespace caesura::transit {
 
-inline constexpr std::uint32_t k_protocol_version = 1;
+inline constexpr std::uint32_t k_hand_shake_version = 1;
 inline constexpr std::size_t k_identity_bytes = 255;
 inline constexpr std::size_t k_reason_bytes = 500;
 
