@@ -11,8 +11,8 @@ who is killed (SIGKILL), and when. Afterwards
      that does not has said that the service is gone;
   3. every dump that a client, killed or not, was told is committed is in its file, every value
      within the bound, after `caesura recover`;
-  4. nothing is left: no shared memory, no file but the clients' own, and, where the service lives,
-     no descriptor and no mapping of a client's memory in it.
+  4. nothing is left: no shared memory of these processes, no file but the clients' own, and, where
+     the service lives, no descriptor and no mapping of a client's memory in it.
 
 What the service's own memory (RssAnon) comes to is recorded after each run and each batch of
 connections, with descriptors, threads and mappings. Exit status: 0 if every run passed and nothing
@@ -105,15 +105,39 @@ def state_of(service: Service) -> dict[str, int]:
     }
 
 
-def shared_memory() -> set[str]:
-    """Names of segments that outlive processes. Other programs' are passed over: Open MPI's,
-    the benches'."""
-    named = {str(path) for path in Path("/dev/shm").iterdir()}
+@dataclass(frozen=True)
+class Segment:
+    """Shared memory that outlives processes."""
+
+    name: str
+    maker: int = 0  # its process; 0: the file system does not say
+    about: str = field(default="", compare=False)
+
+
+def shared_memory() -> set[Segment]:
+    """All there is. Files of other programs are passed over: Open MPI's, the benches'."""
     others = re.compile(r"/(vader_segment\.|sem\.|caesura-|tmp)")
-    named = {name for name in named if not others.search(name)}
-    rows = [row.split() for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
-    # Most go with the last process that has them: the bit of "destroyed".
-    return named | {f"sysv {row[1]}" for row in rows if not int(row[2], 8) & 0o1000}
+    named = {str(path) for path in Path("/dev/shm").iterdir()}
+    found = {Segment(name) for name in named if not others.search(name)}
+    # Key, number, mode, bytes, maker, last, attached, ..., resident bytes (the last but one).
+    for row in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]:
+        words = row.split()
+        # Most go with the last process that has them: the bit of "destroyed".
+        if int(words[2], 8) & 0o1000:
+            continue
+        maker = int(words[4]) or -1  # -1: of another namespace of processes
+        about = f"{words[3]} bytes, {words[14]} resident, {words[6]} attached"
+        found.add(Segment(f"sysv {words[1]}", maker, f"{about}, by {maker}: {what_runs(maker)}"))
+    return found
+
+
+def what_runs(process: int) -> str:
+    """Its command, if it is there."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return "gone"
+    return b" ".join(words)[:200].decode(errors="replace").strip()
 
 
 class Campaign:
@@ -125,6 +149,7 @@ class Campaign:
         self.service: Service | None = None
         self.faults: list[str] = []
         self.states: list[dict[str, Any]] = []
+        self.strange: dict[str, str] = {}  # segments of other programs that were seen after runs
         self.services = 0
 
     def running(self) -> Service:
@@ -177,7 +202,7 @@ class Campaign:
         faults = self.wait(plan, clients)
         for client in clients:
             faults += wrong_in(client)
-        faults += self.what_is_left(plan, folder, before)
+        faults += self.what_is_left(plan, folder, before, clients)
         if faults:
             self.faults += [f"seed {seed} ({plan}): {fault}" for fault in faults]
         else:
@@ -206,10 +231,14 @@ class Campaign:
                 faults.append(f"client {number} ended with {code}: {last}")
         return faults
 
-    def what_is_left(self, plan: Plan, folder: Path, before: set[str]) -> list[str]:
+    def what_is_left(
+        self, plan: Plan, folder: Path, before: set[Segment], clients: list[Client]
+    ) -> list[str]:
         """Of a service that was killed its process alone must be gone."""
         faults = []
         service = self.running()
+        # Who makes memory for UCX has it unmarked for a moment: other programs do not count.
+        own = {0, service.process.pid, *(client.process.pid for client in clients)}
         if plan.victim < 0:
             service.process.wait()
             if service.process.stdout:
@@ -221,8 +250,11 @@ class Campaign:
         expected = {f"client_{number}.h5" for number in range(len(plan.on_loss))}
         if left := {path.name for path in folder.iterdir()} - expected:
             faults.append(f"files that nobody knows: {sorted(left)}")
-        if left := shared_memory() - before:
-            faults.append(f"shared memory: {sorted(left)}")
+        for left in sorted(shared_memory() - before, key=lambda one: one.name):
+            if left.maker in own:
+                faults.append(f"shared memory: {left.name}: {left.about}")
+            else:
+                self.strange[left.name] = f"seed {plan.seed}: {left.about}"
         return faults
 
     def settled(self, plan: Plan) -> list[str]:
@@ -356,6 +388,11 @@ def measure(campaign: Campaign, options: argparse.Namespace) -> int:
                   key=lambda n: sum(one["service"] == n for one in campaign.states))  # fmt: skip
     faults += growth([one for one in campaign.states if one["service"] == longest])
     campaign.end()
+    there = {segment.name for segment in shared_memory()}
+    strange = [
+        f"{name}: {about}; {'still there' if name in there else 'gone since'}"
+        for name, about in campaign.strange.items()
+    ]
     faults += [fault for fault in campaign.faults if fault not in faults]
     figures = {
         "runs": options.runs,
@@ -363,11 +400,14 @@ def measure(campaign: Campaign, options: argparse.Namespace) -> int:
         "killed": killed,
         "timeout_s": TIMEOUT_S,
         "faults": faults,
+        "strange_segments": strange,
         "states": campaign.states,
         "connects": connects,
     }
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1) + "\n")
+    for one in strange:
+        print(f"of another program: {one}")
     print("\n".join(faults) or f"{options.runs} kills ({killed}), {options.connects} connects: ok")
     if not faults:
         shutil.rmtree(campaign.out)

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "transit/port/dead_segments.hpp"
 #include "transit/port/quiet.hpp"
 
 namespace caesura::transit {
@@ -76,6 +77,7 @@ Status ucx_failure(std::string_view what, ucs_status_t status, const Quiet& quie
 }
 
 Result<std::shared_ptr<Fabric::Context>> Fabric::prepare(const Options& options) {
+    if (options.reach == Reach::node) (void)remove_dead_segments();
     // One kind of shared memory: each costs every connection memory and descriptors. System V's
     // does not depend on the size of /dev/shm, which containers keep small.
     auto context = make_context(options, "sysv");
