@@ -139,8 +139,7 @@ std::unique_ptr<transit::Members> members_of(const transit::Settings& settings) 
                              std::to_string(static_cast<long long>(std::time(nullptr)));
     constexpr double k_again_s = 5.0, k_patience_s = 60.0;
     return std::make_unique<transit::Members>(name, std::vector<transit::Members::Member>{},
-                                              k_again_s, k_patience_s,
-                                              settings.service.press.threads);
+                                              k_again_s, k_patience_s);
 }
 
 void add_member(transit::Members& members, const transit::Settings& settings,

@@ -17,9 +17,8 @@ double clock_s() { return base::Clock::steady().now_s(); }
 /// What an analysis at idle priority sees in a second, at the least.
 constexpr double k_slow_bytes_per_s = 1e6;
 
-/// For workers at idle priority, of each member: one that is asked for values while another is sent
-/// some. All others wait.
-constexpr int k_askers = 2;
+/// For workers at idle priority, of each member: so many of them ask it at once, others wait.
+constexpr int k_askers = 4;
 
 Status no_answer(double within_s) {
     return {StatusCode::io, fmt::format("no answer within {:.0f} s", within_s)};

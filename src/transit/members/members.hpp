@@ -9,7 +9,7 @@
 //  hears
 //    that this one is gone deletes all of its own accord.
 //  - Workers at idle priority use it, and take none of its locks, nor of its connections: they ask
-//    by threads of its own, of each member two (decision D22). So one that is slow holds up only
+//    by threads of its own, of each member four (decision D22). So one that is slow holds up only
 //    who wants something of it.
 //  - No call of a member has all the time in the world: one that does not answer is given up. An
 //    analysis has the time of a slow one, by its bytes.
