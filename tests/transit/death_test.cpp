@@ -1,4 +1,6 @@
 // Goal: whoever dies is noticed, what was sent to it is given back, and nothing of it stays.
+#include <sys/shm.h>
+
 #include "transit/test_ports.hpp"
 
 namespace caesura::transit {
@@ -167,6 +169,28 @@ TEST_P(Deaths, of_a_service_are_told_to_its_clients_and_printed_by_nobody) {
     }
     EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
     EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+// UCX marks shared memory for removal after it has made it: who is killed in between leaves it.
+TEST_P(Deaths, while_shared_memory_was_made_leave_none_once_a_port_of_the_node_is_used) {
+    if (GetParam() != Address::Kind::local) GTEST_SKIP() << "shared memory is a node's";
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const int made = ::shmget(IPC_PRIVATE, 12288, IPC_CREAT | 0600);
+        (void)!::write(ends[1], &made, sizeof(made));
+        (void)::raise(SIGKILL);
+    }
+    int segment = -1;
+    ASSERT_EQ(::read(ends[0], &segment, sizeof(segment)), static_cast<ssize_t>(sizeof(segment)));
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    for (const int end : ends) (void)::close(end);
+    Pair pair;
+    connect(pair);
+    shmid_ds about{};
+    EXPECT_NE(::shmctl(segment, IPC_STAT, &about), 0);
+    (void)::shmctl(segment, IPC_RMID, nullptr);
 }
 
 }  // namespace
