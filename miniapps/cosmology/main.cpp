@@ -31,7 +31,7 @@ void print_summary(const nlohmann::json& t) {
         device_label(t), t["device_s"].get<double>(), t["output_s"].get<double>(),
         t["open_s"].get<double>(), t["close_s"].get<double>());
     if (t["file_bytes"].get<double>() > 0)
-        fmt::print("  {:.1f} MB of fields in a file of {:.1f} MB\n",
+        fmt::print("  {:.1f} MB of values in a file of {:.1f} MB\n",
                    t["raw_bytes"].get<double>() / 1e6, t["file_bytes"].get<double>() / 1e6);
     if (t.contains("check"))
         fmt::print("  growth is within {:+.2f} % of linear theory over a factor {:.2f} in a\n",

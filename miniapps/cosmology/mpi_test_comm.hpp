@@ -1,10 +1,14 @@
-// A communicator of the first `ranks` ranks for a test, or nothing on the others.
+// What tests under MPI share: a communicator of some ranks, and a directory.
 #pragma once
 
 #include <mpi.h>
 
+#include <filesystem>
+#include <string>
+
 namespace cosmology {
 
+/// Of the first `ranks` ranks, or nothing on the others.
 class TestComm {
   public:
     explicit TestComm(int ranks) {
@@ -28,6 +32,26 @@ class TestComm {
 
   private:
     MPI_Comm comm_ = MPI_COMM_NULL;
+};
+
+/// A directory of this test, gone at the end. Collective.
+class Place {
+  public:
+    Place(const char* name, MPI_Comm comm) : comm_(comm) {
+        path = std::filesystem::temp_directory_path() / name;
+        MPI_Comm_rank(comm, &rank_);
+        if (rank_ == 0) std::filesystem::create_directories(path);
+        MPI_Barrier(comm);
+    }
+    ~Place() {
+        MPI_Barrier(comm_);
+        if (rank_ == 0) std::filesystem::remove_all(path);
+    }
+    std::string path;
+
+  private:
+    MPI_Comm comm_;
+    int rank_ = 0;
 };
 
 }  // namespace cosmology

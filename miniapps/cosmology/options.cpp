@@ -2,6 +2,8 @@
 
 #include "options.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -18,7 +20,8 @@ namespace {
 constexpr const char* k_help_of_results = R"(what to learn
   --timing-json F   rank 0 writes times, bytes and the writer's report
   --trace PATTERN   Chrome trace per rank, "%r" becomes the rank (modes caesura, async)
-  --raw-dir DIR     each dump's fields as raw floats, FIELD_ITERATION.bin; not charged to the time
+  --raw-dir DIR     each dump's fields as raw floats, FIELD_ITERATION.bin, and what is written of
+                    particles, by its path in the file; not charged to the time
   --check           verify mass, momentum, particle count and growth; exit 3 if violated
   --quiet           print nothing but errors
 
@@ -67,11 +70,14 @@ how to write
          caesura    Caesura
   --output FILE     the HDF5 file (not for compute)
   --file-per-dump   NAME-STEP.h5 for each dump, not one NAME.h5
-  --write-particles the particles too, without loss (modes async and caesura): position,
-                    momentum, id and mass, as the next step begins with them
-  --restart FILE    go on after the last dump of such a file, with any number of ranks, whose
-                    options but --mode, --output and what comes of them were the same
-  --append FILE     the same, and the dumps to come go into that file, too (no --output)
+  --write-particles the particles too, in every mode the same: position, momentum, id and mass, as
+                    the next step begins with them
+  --particle-bound X  largest error of positions (cells) and momenta (cells * H0) where the mode is
+                    lossy (0: without loss; in mode filter by shuffle and deflate)
+  --restart FILE    go on after the last dump of such a file of any mode, with any number of ranks,
+                    whose options but --mode, --output and what comes of them were the same
+  --append FILE     the same, and the dumps to come go into that file, too (modes async and
+                    caesura; no --output)
   --codec NAME      caesura, sz3, zfp, zstd, none, ... (caesura; in mode filter sz3). Filters are
                     found through HDF5_PLUGIN_PATH.
   --bound-scale X   times the absolute error bounds 0.2 0.4 1e3 2e5 2e5 2e5 (1)
@@ -170,6 +176,7 @@ const std::map<std::string, Setter>& setters() {
         {"--output", [](auto& p, auto& o) { o.output = p.text(); }},
         {"--file-per-dump", [](auto&, auto& o) { o.file_per_dump = true; }},
         {"--write-particles", [](auto&, auto& o) { o.write_particles = true; }},
+        {"--particle-bound", [](auto& p, auto& o) { o.particle_bound = p.number(0.0, k_huge); }},
         {"--restart", [](auto& p, auto& o) { o.restart = p.text(); }},
         {"--append", [](auto& p, auto& o) { o.append = p.text(); }},
         {"--codec", [](auto& p, auto& o) { o.codec = p.text(); }},
@@ -227,6 +234,12 @@ bool Options::hands_over(int step) const {
     return odd == (hand_over == HandOver::half);
 }
 
+std::string run_text(const Options& options) {
+    return fmt::format("grid {}, particles {}, steps {}, box {}, z {} to {}, seed {}", options.grid,
+                       options.particles, options.steps, options.box_mpc, options.z_init,
+                       options.z_final, options.seed);
+}
+
 Options parse_options(int argc, char** argv) {
     Options options;
     for (Parser parser(argc, argv); parser.next();) {
@@ -253,12 +266,12 @@ Options parse_options(int argc, char** argv) {
             throw std::invalid_argument("--append names the file; drop --output and --restart");
         if (!options.write_particles)
             throw std::invalid_argument("--append goes on from particles: add --write-particles");
+        if (options.mode != "async" && options.mode != "caesura")
+            throw std::invalid_argument("--append is for modes async and caesura");
         options.output = options.restart = options.append;
     }
     if (options.mode != "compute" && options.output.empty())
         throw std::invalid_argument("--mode " + options.mode + " needs --output FILE");
-    if (options.write_particles && options.mode != "async" && options.mode != "caesura")
-        throw std::invalid_argument("--write-particles is for modes async and caesura");
     return options;
 }
 

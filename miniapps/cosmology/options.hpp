@@ -23,9 +23,10 @@ struct Options {
     std::string mode = "compute";
     std::string output;
     bool file_per_dump = false;
-    bool write_particles = false;  ///< modes async and caesura
-    std::string restart;           ///< the file to go on from
-    std::string append;            ///< the same, and the output; once parsed all three are one
+    bool write_particles = false;
+    double particle_bound = 0.0;  ///< of positions and momenta; 0: without loss
+    std::string restart;          ///< the file to go on from
+    std::string append;           ///< the same, and the output; once parsed all three are one
     double device_s = 0.0;
     std::string device = "auto";
     std::string codec;  ///< empty until parsed: caesura, in mode filter sz3
@@ -63,6 +64,8 @@ struct Options {
 
 /// Throws std::invalid_argument with a sentence for the user.
 Options parse_options(int argc, char** argv);
+/// What must be the same in a run that goes on, as one text: the file's attribute "cosmology_run".
+std::string run_text(const Options& options);
 std::string help_text();
 
 }  // namespace cosmology

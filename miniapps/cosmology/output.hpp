@@ -39,7 +39,7 @@ class Output : public Marks {
     virtual void open() {}
     /// @param label  what kind of step it is, so that its like is expected next time.
     virtual void begin_iteration(std::uint64_t, std::string_view label) { (void)label; }
-    /// @param particles  as the next step begins with them; for outputs that write these too.
+    /// @param particles  as the next step begins with them; written if options.write_particles.
     virtual void dump(const Fields&, const Particles& particles, std::uint64_t iteration,
                       double time_s) = 0;
     virtual void end_iteration() {}
@@ -70,7 +70,5 @@ struct Restored {
 /// The last dump of options.restart, on this number of ranks. Collective. An error in a program
 /// that is linked without Caesura.
 Restored read_restart(const Options& options, const Slab& slab);
-/// What must be the same in a run that goes on, as one text.
-std::string run_text(const Options& options);
 
 }  // namespace cosmology

@@ -6,20 +6,18 @@
 #include <mpi.h>
 
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
 #include "caesura/mpi.hpp"
 #include "caesura/wait.hpp"
 #include "caesura/writer.hpp"
 #include "output.hpp"
+#include "particle_records.hpp"
 #include "status.hpp"
 
 namespace cosmology {
 
 namespace {
-
-constexpr double k_hubble_per_s = 3.2407792894443648e-18;  // 100 km/s/Mpc
 
 /// One counter of the report: how it adds up over the ranks.
 struct Counter {
@@ -133,34 +131,28 @@ class CaesuraOutput : public Output {
         if (options_.write_particles) define_particles();
     }
 
-    // Without loss, in the program's own units: a run can go on from them.
+    // In the program's own units; unless a bound is asked for without loss, so that a run can go on
+    // from them bit for bit.
     void define_particles() {
-        const auto species = writer_->define_species("dark_matter");
-        expect_ok(species.status(), "define dark_matter");
-        const double cell_m = options_.box_mpc / options_.grid * k_metres_per_mpc;
-        caesura::RecordOptions position, momentum;
-        position.unit_si = cell_m;  // comoving
-        position.unit_dimension[0] = 1.0;
-        momentum.unit_si = cell_m * options_.cosmology.h * k_hubble_per_s;  // of a unit mass
-        momentum.unit_dimension = {1.0, 0.0, -1.0};
-        const char* const axes[] = {"x", "y", "z"};
-        for (std::size_t axis = 0; axis < 3; ++axis) {
-            records_[axis] = record(*species, std::string("position/") + axes[axis], position);
-            records_[3 + axis] = record(*species, std::string("momentum/") + axes[axis], momentum);
+        const auto species = writer_->define_species(k_species);
+        expect_ok(species.status(), std::string("define ") + k_species);
+        const auto bound = options_.particle_bound > 0.0 ? writer_bound(options_.particle_bound)
+                                                         : caesura::lossless();
+        const auto infos = record_infos(options_);
+        for (std::size_t i = 0; i < infos.size(); ++i) {
+            caesura::RecordOptions record;
+            record.unit_si = infos[i].unit_si;
+            record.unit_dimension = infos[i].unit_dimension;
+            auto made =
+                writer_->define_record(*species, infos[i].name, caesura::float32, bound, record);
+            expect_ok(made.status(), "define " + infos[i].name);
+            records_[i] = *made;
         }
         auto id = writer_->define_record(*species, "id", caesura::uint64, caesura::lossless());
         expect_ok(id.status(), "define id");
         id_ = *id;
-        const double mass = std::pow(double(options_.grid) / options_.particles, 3);
-        expect_ok(writer_->define_constant(*species, "mass", mass),
-                  "define mass");  // of a mean cell
-    }
-    caesura::Field record(caesura::Species species, const std::string& name,
-                          const caesura::RecordOptions& options) {
-        auto made =
-            writer_->define_record(species, name, caesura::float32, caesura::lossless(), options);
-        expect_ok(made.status(), "define " + name);
-        return *made;
+        expect_ok(writer_->define_constant(*species, "mass", particle_mass(options_)),
+                  "define mass");
     }
 
     void begin_iteration(std::uint64_t number, std::string_view label) override {

@@ -1,9 +1,9 @@
 // Modes sync and filter: what a code does today with parallel HDF5 and collective writes.
 //
-// Layout as openPMD has it: /data/<iteration>/meshes/<field>. Uncompressed datasets are contiguous;
-// filtered ones are chunked. Independent of Caesura, so that it can be what Caesura is judged by.
-// With a file for each dump the library is closed at the end: one that finishes files later does it
-// there.
+// Layout as openPMD has it: /data/<iteration>/meshes/<field> and .../particles/<species>/<record>.
+// Uncompressed datasets are contiguous; filtered ones are chunked. Independent of Caesura, so that
+// it can be what Caesura is judged by. With a file for each dump the library is closed at the end:
+// one that finishes files later does it there.
 
 #include <hdf5.h>
 #include <mpi.h>
@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "output.hpp"
+#include "particle_records.hpp"
 
 namespace cosmology {
 
@@ -65,6 +66,27 @@ void write_attribute(hid_t object, const char* name, double value) {
     write_attribute(object, name, H5T_NATIVE_DOUBLE, {}, &value);
 }
 
+/// Makes the groups on the way to an object.
+Id link_list() {
+    Id list(H5Pcreate(H5P_LINK_CREATE), H5Pclose, "make a property list");
+    expect(H5Pset_create_intermediate_group(list, 1), "make groups on the way");
+    return list;
+}
+
+Id make_group(hid_t parent, const std::string& path) {
+    return {H5Gcreate2(parent, path.c_str(), link_list(), H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+            "make group " + path};
+}
+
+Id open_group(hid_t parent, const std::string& path) {
+    return {H5Gopen2(parent, path.c_str(), H5P_DEFAULT), H5Gclose, "open group " + path};
+}
+
+/// What a rank has of a dataset.
+struct Part {
+    std::vector<hsize_t> shape, offset, extent;
+};
+
 /// A filter's number and the client data that ask it for an absolute bound.
 struct FilterCall {
     H5Z_filter_t id;
@@ -94,10 +116,10 @@ class Hdf5Output : public Output {
         if (!options_.file_per_dump) create(options_.output);
     }
 
-    void dump(const Fields& fields, const Particles&, std::uint64_t iteration,
+    void dump(const Fields& fields, const Particles& particles, std::uint64_t iteration,
               double time_s) override {
         if (options_.file_per_dump) create(options_.file_of(std::to_string(iteration)));
-        write_iteration(fields, iteration, time_s);
+        write_iteration(fields, particles, iteration, time_s);
         if (options_.file_per_dump) close_file();
     }
 
@@ -125,11 +147,12 @@ class Hdf5Output : public Output {
         write_attribute(*file_, "openPMDextension", H5T_NATIVE_UINT, {}, &extension);
         write_attribute(*file_, "basePath", "/data/%T/");
         write_attribute(*file_, "meshesPath", "meshes/");
+        if (options_.write_particles) write_attribute(*file_, "particlesPath", "particles/");
         write_attribute(*file_, "iterationEncoding", "groupBased");
         write_attribute(*file_, "iterationFormat", "/data/%T/");
         write_attribute(*file_, "software", "caesura-cosmology");
-        const Id data(H5Gcreate2(*file_, "data", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
-                      "make /data");
+        write_attribute(*file_, "cosmology_run", run_text(options_));
+        make_group(*file_, "data");
     }
 
     void close_file() {
@@ -138,17 +161,16 @@ class Hdf5Output : public Output {
         expect(closed, "close " + options_.output);
     }
 
-    void write_iteration(const Fields& fields, std::uint64_t iteration, double time_s) const {
-        const std::string path = "data/" + std::to_string(iteration);
-        const Id group(H5Gcreate2(*file_, path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                       H5Gclose, "make /" + path);
+    void write_iteration(const Fields& fields, const Particles& particles, std::uint64_t iteration,
+                         double time_s) const {
+        const Id group = make_group(*file_, "data/" + std::to_string(iteration));
         write_attribute(group, "time", time_s);
         write_attribute(group, "dt", 1.0);
         write_attribute(group, "timeUnitSI", 1.0);
-        const Id meshes(H5Gcreate2(group, "meshes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                        H5Gclose, "make /" + path + "/meshes");
+        const Id meshes = make_group(group, "meshes");
         for (int field = 0; field < k_field_count; ++field)
             write_field(meshes, infos_[static_cast<std::size_t>(field)], fields[field].data());
+        if (options_.write_particles) write_particles(group, particles);
     }
 
     void require_filter() const {
@@ -161,41 +183,108 @@ class Hdf5Output : public Output {
                                      "that of the Python package hdf5plugin");
     }
 
-    Id creation_list(const FieldInfo& info) const {
+    /// Filters in mode filter: the codec's where `bound` says how far it may go, or it knows no
+    /// loss; else HDF5's own shuffle and deflate.
+    Id creation_list(const std::vector<hsize_t>& chunk, double bound,
+                     const std::string& name) const {
         Id list(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "make a property list");
         expect(H5Pset_fill_time(list, H5D_FILL_TIME_NEVER), "switch off fill values");
         if (!filtered_) return list;
-        const hsize_t side = static_cast<hsize_t>(std::min(options_.chunk, slab_.n()));
-        const hsize_t chunk[3] = {std::min(side, static_cast<hsize_t>(slab_.planes(0))), side,
-                                  side};
-        expect(H5Pset_chunk(list, 3, chunk), "set the chunk shape");
+        expect(H5Pset_chunk(list, static_cast<int>(chunk.size()), chunk.data()),
+               "set the chunk shape");
         if (options_.codec == "none") return list;
-        const FilterCall call = filter_call(options_.codec, info.bound);
-        expect(H5Pset_filter(list, call.id, H5Z_FLAG_MANDATORY, call.cd_values.size(),
-                             call.cd_values.data()),
-               "set filter " + options_.codec + " for " + info.name);
+        if (bound > 0.0 || options_.codec == "zstd") {
+            const FilterCall call = filter_call(options_.codec, bound);
+            expect(H5Pset_filter(list, call.id, H5Z_FLAG_MANDATORY, call.cd_values.size(),
+                                 call.cd_values.data()),
+                   "set filter " + options_.codec + " for " + name);
+        } else {
+            expect(H5Pset_shuffle(list), "set filter shuffle for " + name);
+            expect(H5Pset_deflate(list, 1), "set filter deflate for " + name);
+        }
         return list;
+    }
+
+    /// One dataset, of which each rank writes a box. Collective.
+    Id write_box(hid_t group, const std::string& name, hid_t file_type, hid_t memory_type,
+                 const Part& part, const Id& creation, const void* values) const {
+        const auto rank = static_cast<int>(part.shape.size());
+        const Id file_space(H5Screate_simple(rank, part.shape.data(), nullptr), H5Sclose,
+                            "make a dataspace");
+        const Id memory_space(H5Screate_simple(rank, part.extent.data(), nullptr), H5Sclose,
+                              "make a dataspace");
+        Id dataset(H5Dcreate2(group, name.c_str(), file_type, file_space, link_list(), creation,
+                              H5P_DEFAULT),
+                   H5Dclose, "create dataset " + name);
+        expect(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, part.offset.data(), nullptr,
+                                   part.extent.data(), nullptr),
+               "select this rank's part of " + name);
+        const Id transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "make a property list");
+        expect(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE), "write collectively");
+        expect(H5Dwrite(dataset, memory_type, memory_space, file_space, transfer, values),
+               "write " + name + " on rank " + std::to_string(slab_.rank()));
+        return dataset;
     }
 
     void write_field(hid_t meshes, const FieldInfo& info, const float* values) const {
         const auto n = static_cast<hsize_t>(slab_.n());
-        const hsize_t shape[3] = {n, n, n};
-        const hsize_t offset[3] = {static_cast<hsize_t>(slab_.lo()), 0, 0};
-        const hsize_t extent[3] = {static_cast<hsize_t>(slab_.planes()), n, n};
-        const std::string name = info.name;
-        const Id file_space(H5Screate_simple(3, shape, nullptr), H5Sclose, "make a dataspace");
-        const Id memory_space(H5Screate_simple(3, extent, nullptr), H5Sclose, "make a dataspace");
-        const Id creation = creation_list(info);
-        const Id dataset(H5Dcreate2(meshes, info.name, H5T_IEEE_F32LE, file_space, H5P_DEFAULT,
-                                    creation, H5P_DEFAULT),
-                         H5Dclose, "create dataset " + name);
-        expect(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, offset, nullptr, extent, nullptr),
-               "select this rank's part of " + name);
-        const Id transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "make a property list");
-        expect(H5Pset_dxpl_mpio(transfer, H5FD_MPIO_COLLECTIVE), "write collectively");
-        expect(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory_space, file_space, transfer, values),
-               "write " + name + " on rank " + std::to_string(slab_.rank()));
-        describe(dataset, info);
+        const hsize_t side = static_cast<hsize_t>(std::min(options_.chunk, slab_.n()));
+        const std::vector<hsize_t> chunk = {std::min(side, static_cast<hsize_t>(slab_.planes(0))),
+                                            side, side};
+        const Part part{{n, n, n},
+                        {static_cast<hsize_t>(slab_.lo()), 0, 0},
+                        {static_cast<hsize_t>(slab_.planes()), n, n}};
+        const Id creation = creation_list(chunk, info.bound, info.name);
+        describe(
+            write_box(meshes, info.name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, part, creation, values),
+            info);
+    }
+
+    void write_particles(hid_t iteration, const Particles& particles) const {
+        const Id species = make_group(iteration, std::string("particles/") + k_species);
+        const Share share = share_of(particles, slab_);
+        const Part part{{share.total}, {share.begin}, {share.count}};
+        // As many values as a field's chunk has, but every rank is to have one.
+        const auto side = static_cast<hsize_t>(options_.chunk);
+        const auto ranks = static_cast<hsize_t>(slab_.size());
+        const std::vector<hsize_t> chunk = {
+            std::min(side * side * side, (share.total + ranks - 1) / ranks)};
+        const Id of_floats = creation_list(chunk, options_.particle_bound, "particles");
+        const auto infos = record_infos(options_);
+        for (std::size_t i = 0; i < infos.size(); ++i) {
+            const Id made = write_box(species, infos[i].name, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT,
+                                      part, of_floats, particles.arrays[i].data());
+            write_attribute(made, "unitSI", infos[i].unit_si);
+        }
+        const Id of_ids = creation_list(chunk, 0.0, "id");
+        const Id id = write_box(species, "id", H5T_STD_U64LE, H5T_NATIVE_UINT64, part, of_ids,
+                                particles.ids.data());
+        write_attribute(id, "unitSI", 1.0);
+        describe_record(id, {});
+        describe_record(open_group(species, "position"), infos[0].unit_dimension);
+        describe_record(open_group(species, "momentum"), infos[3].unit_dimension);
+        describe_record(make_constant(species, "mass", particle_mass(options_), share.total), {});
+        for (const char* const axis : {"x", "y", "z"})
+            make_constant(species, std::string("positionOffset/") + axis, 0.0, share.total);
+        describe_record(open_group(species, "positionOffset"), infos[0].unit_dimension);
+    }
+
+    /// A component that openPMD knows by its value.
+    static Id make_constant(hid_t species, const std::string& name, double value,
+                            std::uint64_t count) {
+        Id group = make_group(species, name);
+        write_attribute(group, "unitSI", 1.0);
+        write_attribute(group, "value", value);
+        write_attribute(group, "shape", H5T_NATIVE_UINT64, {1}, &count);
+        return group;
+    }
+
+    static void describe_record(hid_t record, const std::array<double, 7>& unit_dimension) {
+        const unsigned not_weighted = 0;
+        write_attribute(record, "unitDimension", H5T_NATIVE_DOUBLE, {7}, unit_dimension.data());
+        write_attribute(record, "timeOffset", 0.0);
+        write_attribute(record, "macroWeighted", H5T_NATIVE_UINT, {}, &not_weighted);
+        write_attribute(record, "weightingPower", 0.0);
     }
 
     void describe(hid_t dataset, const FieldInfo& info) const {

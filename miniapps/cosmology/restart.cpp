@@ -1,8 +1,8 @@
-// Going on from a file of this program, with Caesura's Reader.
+// Going on from a file of this program, of any mode, with Caesura's Reader.
 //
 // Invariant: a run that goes on with as many ranks as wrote the file has its particles in the order
-// in which they were written, so that all its sums are the same bit for bit. With other ranks the
-// order is another one, the particles are the same.
+// in which they were written, so that all its sums are the same bit for bit, if they were written
+// without loss. With other ranks the order is another one, the particles are the same.
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -14,14 +14,12 @@
 #include "caesura/mpi.hpp"
 #include "caesura/reader.hpp"
 #include "output.hpp"
+#include "particle_records.hpp"
 #include "status.hpp"
 
 namespace cosmology {
 
 namespace {
-
-const char* const k_records[] = {"position/x", "position/y", "position/z",
-                                 "momentum/x", "momentum/y", "momentum/z"};
 
 /// A stretch of the particles in the file.
 struct Range {
@@ -30,7 +28,8 @@ struct Range {
 
 class RestartFile {
   public:
-    RestartFile(const Options& options, const Slab& slab) : path_(options.restart), slab_(slab) {
+    RestartFile(const Options& options, const Slab& slab)
+        : path_(options.restart), slab_(slab), records_(record_infos(options)) {
         auto reader = caesura::Reader::open(path_, caesura::mpi(slab.comm()));
         expect_ok(reader.status(), "--restart " + path_);
         reader_ = std::move(*reader);
@@ -38,7 +37,7 @@ class RestartFile {
         if (reader_->dumps().empty())
             throw std::runtime_error("--restart " + path_ + ": it has no committed dump");
         iteration_ = reader_->dumps().back().iteration;
-        count_ = reader_->fields()[number_of(k_records[0])].shape[0];
+        count_ = reader_->fields()[number_of(records_[0].name)].shape[0];
     }
 
     std::uint64_t iteration() const { return iteration_; }
@@ -49,11 +48,11 @@ class RestartFile {
         Particles particles;
         const auto& fields = reader_->fields();
         particles.have_ids = std::any_of(fields.begin(), fields.end(), [](const auto& field) {
-            return field.name == "dark_matter/id";
+            return field.name == std::string(k_species) + "/id";
         });
         particles.resize(range.count);
         for (std::size_t a = 0; a < particles.arrays.size(); ++a)
-            read(k_records[a], range, std::as_writable_bytes(std::span(particles.arrays[a])));
+            read(a, range, particles.arrays[a]);
         if (particles.have_ids) read("id", range, std::as_writable_bytes(std::span(particles.ids)));
         return particles;
     }
@@ -66,7 +65,7 @@ class RestartFile {
         const Range share{count_ * rank / ranks,
                           count_ * (rank + 1) / ranks - count_ * rank / ranks};
         std::vector<float> x(share.count);
-        read(k_records[0], share, std::as_writable_bytes(std::span(x)));
+        read(0, share, x);
         std::vector<std::uint64_t> counts(ranks);
         for (const float one : x)
             ++counts[static_cast<std::size_t>(slab_.owner(static_cast<int>(one)))];
@@ -87,9 +86,19 @@ class RestartFile {
 
   private:
     std::size_t number_of(const std::string& record) const {
-        const auto found = reader_->find("dark_matter/" + record, iteration_);
+        const auto found = reader_->find(std::string(k_species) + "/" + record, iteration_);
         expect_ok(found.status(), "--restart (was it written with --write-particles?)");
         return *found;
+    }
+    void read(std::size_t array, const Range& range, std::vector<float>& values) {
+        read(records_[array].name, range, std::as_writable_bytes(std::span(values)));
+        if (array > 2) return;
+        // A position that was written with a bound may lie beyond the edge of the periodic box.
+        const auto n = static_cast<float>(slab_.n());
+        for (float& x : values) {
+            if (x < 0.0f) x += n;
+            if (x >= n) x -= n;
+        }
     }
     void read(const std::string& record, const Range& range, std::span<std::byte> values) {
         expect_ok(reader_->read_all(number_of(record), {{range.begin}, {range.count}}, values),
@@ -111,6 +120,7 @@ class RestartFile {
 
     const std::string path_;
     const Slab slab_;
+    const std::array<RecordInfo, Particles::k_arrays> records_;
     std::unique_ptr<caesura::Reader> reader_;
     std::uint64_t iteration_ = 0, count_ = 0;
 };
@@ -132,12 +142,6 @@ void recover(const Options& options, const Slab& slab) {
 }
 
 }  // namespace
-
-std::string run_text(const Options& options) {
-    return fmt::format("grid {}, particles {}, steps {}, box {}, z {} to {}, seed {}", options.grid,
-                       options.particles, options.steps, options.box_mpc, options.z_init,
-                       options.z_final, options.seed);
-}
 
 Restored read_restart(const Options& options, const Slab& slab) {
     std::error_code none;

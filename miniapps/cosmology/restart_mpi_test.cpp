@@ -2,6 +2,7 @@
 // as many ranks; on any number of ranks it begins with the same particles.
 
 #include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include <algorithm>
 #include <cstring>
@@ -20,26 +21,6 @@ namespace cosmology {
 namespace {
 
 constexpr int k_grid = 30, k_dumps = 5;
-
-/// A directory of this test, gone at the end. Collective.
-class Place {
-  public:
-    Place(const char* name, MPI_Comm comm) : comm_(comm) {
-        path = std::filesystem::temp_directory_path() / name;
-        MPI_Comm_rank(comm, &rank_);
-        if (rank_ == 0) std::filesystem::create_directories(path);
-        MPI_Barrier(comm);
-    }
-    ~Place() {
-        MPI_Barrier(comm_);
-        if (rank_ == 0) std::filesystem::remove_all(path);
-    }
-    std::string path;
-
-  private:
-    MPI_Comm comm_;
-    int rank_ = 0;
-};
 
 Options run_with_particles(const std::string& place, const std::string& name) {
     Options options;
@@ -80,30 +61,50 @@ std::vector<char> bytes_of(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(Restart, goes_on_bit_for_bit_as_if_it_had_not_stopped) {
+/// The dumps that `second` made are those of `whole`.
+void expect_same_dumps(const Options& whole, const Options& second, const std::string& which) {
+    for (const auto& info : field_infos(whole.cosmology, 1.0))
+        for (const char* const step : {"_3.bin", "_4.bin"}) {
+            const auto wanted = bytes_of(whole.raw_dir + "/" + info.name + step);
+            EXPECT_EQ(wanted.size(), sizeof(float) * k_grid * k_grid * k_grid);
+            EXPECT_TRUE(wanted == bytes_of(second.raw_dir + "/" + info.name + step))
+                << info.name << step << which;
+        }
+}
+
+/// Of a file that `mode` wrote.
+void goes_on_bit_for_bit_after(const std::string& mode, const std::string& codec) {
     for (int ranks = 1; ranks <= TestComm::world_size(); ++ranks) {
         const TestComm comm(ranks);
         if (!comm.member()) continue;
         const Place place("cosmology_restart", comm);
         const Options whole = run_with_particles(place.path, "whole");
         run(whole, comm);
-        write_three_dumps(run_with_particles(place.path, "first"), comm);
+        Options first = run_with_particles(place.path, "first");
+        first.mode = mode;
+        first.codec = codec;
+        write_three_dumps(first, comm);
         Options second = run_with_particles(place.path, "second");
-        second.restart = place.path + "/first.h5";
+        second.restart = first.output;
         const RunResult result = run(second, comm);
         int rank = 0;
         MPI_Comm_rank(comm, &rank);
         if (rank != 0) continue;
         EXPECT_EQ(result.timing["dumps"], k_dumps - 3);
         EXPECT_FALSE(std::filesystem::exists(second.raw_dir + "/temperature_2.bin"));
-        for (const auto& info : field_infos(whole.cosmology, 1.0))
-            for (const char* const step : {"_3.bin", "_4.bin"}) {
-                const auto wanted = bytes_of(whole.raw_dir + "/" + info.name + step);
-                EXPECT_EQ(wanted.size(), sizeof(float) * k_grid * k_grid * k_grid);
-                EXPECT_TRUE(wanted == bytes_of(second.raw_dir + "/" + info.name + step))
-                    << info.name << step << " on " << ranks << " ranks";
-            }
+        expect_same_dumps(whole, second, " after " + mode + " on " + std::to_string(ranks));
     }
+}
+
+TEST(Restart, goes_on_bit_for_bit_as_if_it_had_not_stopped) {
+    goes_on_bit_for_bit_after("caesura", "caesura");
+}
+
+TEST(Restart, goes_on_bit_for_bit_after_files_of_the_other_modes) {
+    goes_on_bit_for_bit_after("sync", "none");
+    goes_on_bit_for_bit_after("async", "none");
+    if (H5Zfilter_avail(32024) <= 0) GTEST_SKIP() << "no SZ3 plugin: set HDF5_PLUGIN_PATH";
+    goes_on_bit_for_bit_after("filter", "sz3");
 }
 
 /// What a file holds, by path: the decoded values as they are in memory.

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "particle_records.hpp"
 #include "simulation.hpp"
 
 namespace cosmology {
@@ -23,32 +25,50 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// This rank's part of each field at its place in one raw file per field.
-void write_raw(const Options& options, const Slab& slab, const Fields& fields, int step) {
-    const auto infos = field_infos(options.cosmology, options.bound_scale);
-    const auto plane = static_cast<std::size_t>(slab.n()) * static_cast<std::size_t>(slab.n());
-    for (int field = 0; field < k_field_count; ++field) {
-        const auto path = fmt::format("{}/{}_{}.bin", options.raw_dir,
-                                      infos[static_cast<std::size_t>(field)].name, step);
-        const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-        if (fd < 0) throw std::runtime_error("cannot create " + path + ": " + strerror(errno));
-        const auto& values = fields[field];
-        const std::size_t bytes = values.size() * sizeof(float);
-        auto offset =
-            static_cast<off_t>(static_cast<std::size_t>(slab.lo()) * plane * sizeof(float));
-        const auto* data = reinterpret_cast<const char*>(values.data());
-        for (std::size_t done = 0; done < bytes;) {
-            const ssize_t wrote =
-                ::pwrite(fd, data + done, bytes - done, offset + static_cast<off_t>(done));
-            if (wrote < 0 && errno == EINTR) continue;
-            if (wrote <= 0) {
-                ::close(fd);
-                throw std::runtime_error("cannot write " + path + ": " + strerror(errno));
-            }
-            done += static_cast<std::size_t>(wrote);
+/// This rank's values at their place in a raw file.
+template <class T>
+void write_raw(const std::string& path, const std::vector<T>& values, std::uint64_t first) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) throw std::runtime_error("cannot create " + path + ": " + strerror(errno));
+    const std::size_t bytes = values.size() * sizeof(T);
+    const auto offset = static_cast<off_t>(first * sizeof(T));
+    const auto* data = reinterpret_cast<const char*>(values.data());
+    for (std::size_t done = 0; done < bytes;) {
+        const ssize_t wrote =
+            ::pwrite(fd, data + done, bytes - done, offset + static_cast<off_t>(done));
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) {
+            ::close(fd);
+            throw std::runtime_error("cannot write " + path + ": " + strerror(errno));
         }
-        ::close(fd);
+        done += static_cast<std::size_t>(wrote);
     }
+    ::close(fd);
+}
+
+/// One raw file a field, and a component of the particles. Collective.
+void write_raw(const Options& options, const Simulation& simulation, int step) {
+    const Slab& slab = simulation.slab();
+    const auto infos = field_infos(options.cosmology, options.bound_scale);
+    const auto n = static_cast<std::uint64_t>(slab.n());
+    const auto first = static_cast<std::uint64_t>(slab.lo()) * n * n;
+    for (int field = 0; field < k_field_count; ++field)
+        write_raw(fmt::format("{}/{}_{}.bin", options.raw_dir,
+                              infos[static_cast<std::size_t>(field)].name, step),
+                  simulation.fields()[field], first);
+    if (!options.write_particles) return;
+    const Particles& particles = simulation.particles();
+    const Share share = share_of(particles, slab);
+    // Their paths in the file, as `caesura verify --against` looks for them.
+    const auto path = [&](std::string record) {
+        std::replace(record.begin(), record.end(), '/', '_');
+        return fmt::format("{}/data_{}_particles_{}_{}.bin", options.raw_dir, step, k_species,
+                           record);
+    };
+    const auto records = record_infos(options);
+    for (std::size_t i = 0; i < records.size(); ++i)
+        write_raw(path(records[i].name), particles.arrays[i], share.begin);
+    write_raw(path("id"), particles.ids, share.begin);
 }
 
 double reduced(double value, MPI_Op op, MPI_Comm comm) {
@@ -163,8 +183,7 @@ class Run {
         step_cpu_s_.push_back(clock_.total(Resource::core).cpu_s - cpu_before);
         uncharged_s_ += not_charged([&] {
             if (options_.check) checks_.add(step, simulation_.diagnostics(), makes_fields);
-            if (dumps && !options_.raw_dir.empty())
-                write_raw(options_, simulation_.slab(), simulation_.fields(), step);
+            if (dumps && !options_.raw_dir.empty()) write_raw(options_, simulation_, step);
         });
         const double handing_over = StepClock::wall_s();
         const double handing_over_cpu = StepClock::thread_cpu_s();
@@ -262,8 +281,11 @@ class Run {
         t["process_cpu_s"] = mean(process_cpu_s_);
         t["peak_memory_bytes"] = reduced(peak_memory_bytes_, MPI_MAX, slab.comm());
         t["phases"] = phase_report(clock_, slab);
-        const double values = std::pow(options_.grid, 3);
-        t["raw_bytes"] = values * sizeof(float) * int{k_field_count} * dumps_;
+        double dump_bytes = std::pow(options_.grid, 3) * sizeof(float) * int{k_field_count};
+        if (options_.write_particles)
+            dump_bytes += std::pow(options_.particles, 3) *
+                          (sizeof(float) * Particles::k_arrays + sizeof(std::uint64_t));
+        t["raw_bytes"] = dump_bytes * dumps_;
         t["file_bytes"] = file_bytes();
         t["report"] = output_->report();
         t["committed_dumps"] = committed_dumps();
