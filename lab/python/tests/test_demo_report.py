@@ -215,6 +215,18 @@ def test_expected_datasets_are_those_the_mini_app_dumps():
     iterations = {int(path.split("/")[2]) for path in paths}
     assert iterations == {1, 3, 5, 7}
     assert len(paths) == 4 * 6
+    paths = expected_paths(Scenario(steps=9, dump_every=2, write_particles=True))
+    assert len(paths) == 4 * (6 + 7)
+    assert "/data/3/particles/dark_matter/position/x" in paths
+
+
+def test_particles_count_and_are_lossless_in_every_mode():
+    scenario = replace(FULL, write_particles=True)
+    assert scenario.dump_bytes == FULL.dump_bytes + FULL.particles**3 * 32
+    assert scenario.datasets()["particles/dark_matter/momentum/z"] == 0.0
+    assert scenario.datasets()["meshes/temperature"] == 1e3
+    assert all("--write-particles" in scenario.arguments(mode) for mode in MODES)
+    assert "--write-particles" not in FULL.arguments("caesura")
 
 
 def test_page_shows_the_numbers_of_the_report(report, traces):
@@ -241,6 +253,8 @@ def test_command_repeats_the_scenario():
     assert FULL.command_line() == "caesura demo"
     assert QUICK.command_line() == "caesura demo --quick"
     assert REPEATED.command_line() == "caesura demo --repeats 3"
+    particles = replace(QUICK, write_particles=True)
+    assert particles.command_line() == "caesura demo --quick --write-particles"
     assert sized(FULL, 256).command_line() == "caesura demo --grid 256"
     given = replace(sized(QUICK, 64), device_s=0.5)
     assert given.command_line() in (

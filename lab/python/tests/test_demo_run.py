@@ -82,9 +82,25 @@ def test_a_small_demonstration_runs_verifies_and_reports(tmp_path):
         assert report["modes"][mode]["calls_percent"] > 0
     html = (tmp_path / "report.html").read_text()
     assert 'id="detail"' in html
+    assert "What was simulated: dump 1 " in html
+    assert "The file has no particles" in html
     left = sorted(path.name for path in (tmp_path / "run").iterdir() if path.suffix == ".h5")
     assert left == ["caesura-1.h5"]  # big files go once they are verified
     assert not (tmp_path / "run" / "raw").exists()
+
+
+def test_every_mode_has_the_same_particles_and_the_page_shows_them(tmp_path):
+    """Goal: position, momentum and id are compared bit for bit, in every mode's file."""
+    arguments = [*SMALL, "--write-particles", "--bandwidth", "0", "--json"]
+    report = report_of(demo(tmp_path, *arguments))
+    assert report["scenario"]["raw_bytes"] == 2 * (6 * 4 + 6 * 4 + 8) * 32**3
+    for mode, entry in report["verified"].items():
+        assert entry["values"] == (4 if mode == "caesura" else 2) * (6 + 7) * 32**3
+        for name in ("dark_matter/position/y", "dark_matter/momentum/x", "dark_matter/id"):
+            assert entry["fields"][name] == {"bound": 0, "max_error": 0}
+    html = (tmp_path / "report.html").read_text()
+    assert "with its particles" in html
+    assert "Points are the particles of dump 0 in this slab, of which this density was made" in html
 
 
 def test_without_emulation_nothing_is_labelled_emulated(tmp_path):

@@ -88,6 +88,9 @@ Planning = Annotated[
 Priority = Annotated[str, typer.Option(help="Of the compress threads: idle or normal.")]
 ChunkBytes = Annotated[int, typer.Option(min=1 << 16, help="Raw bytes of a block of Caesura's.")]
 WriteBuffer = Annotated[int, typer.Option(min=1, help="Compressed bytes gathered into one write.")]
+WriteParticles = Annotated[
+    bool, typer.Option("--write-particles", help="Beside the fields, without loss in every mode.")
+]
 OutDir = Annotated[Path, typer.Option("--out", help="Where reports go.")]
 Build = Annotated[Path | None, typer.Option(help="Build tree; default: build/.")]
 AsJson = Annotated[bool, typer.Option("--json", help=JSON_HELP)]
@@ -115,6 +118,7 @@ def demo(
     priority: Priority = _D.priority,
     chunk_bytes: ChunkBytes = _D.chunk_bytes,
     write_buffer: WriteBuffer = _D.write_buffer,
+    write_particles: WriteParticles = _D.write_particles,
     out_dir: OutDir = Path("out/demo"),
     build: Build = None,
     as_json: AsJson = False,
@@ -123,8 +127,9 @@ def demo(
 
     HDF5, synchronous, plain and with a filter; uncompressed, asynchronous; Caesura with that
     filter; Caesura, planned, without a plan, and at normal priority. Writes report.json and
-    report.html (with timelines), keeps the last Caesura file and its traces in OUT/run. A run that
-    fails is tried once more and then left out; what has finished is kept there too (--resume).
+    report.html (with timelines, and a picture of what was simulated), keeps the last Caesura file
+    and its traces in OUT/run. A run that fails is tried once more and then left out; what has
+    finished is kept there too (--resume).
 
     Exit codes: 0; 1 wrong values in a file; 2 usage; 3 something is missing or too much failed.
     """
@@ -175,6 +180,7 @@ def _execute(
     from caesura_lab.demo.runner import Runner, find_build, find_programs
     from caesura_lab.demo.state import State
     from caesura_lab.report.demo_page import demo_page
+    from caesura_lab.report.universe import read_universe
 
     tree = (build or find_build()).resolve()
     programs = find_programs(tree, scenario.bandwidth > 0)
@@ -196,7 +202,9 @@ def _execute(
     (out_dir / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     traces = [path for one in outcome.of("caesura")[-1:] for path in one.run.traces]
     trace = read_traces(traces) if traces else None
-    (out_dir / "report.html").write_text(demo_page(report, trace), encoding="utf-8")
+    files = [one.run.output for one in outcome.of("caesura")[-1:] if one.run.output]
+    universe = read_universe(files[0]) if files else None
+    (out_dir / "report.html").write_text(demo_page(report, trace, universe), encoding="utf-8")
     return report
 
 

@@ -51,6 +51,12 @@ BOUNDS = {
     "velocity_z": 2e5,
 }
 
+# The mini-app's particles, where they are written: without loss in every mode. Bytes of a value.
+PARTICLES = {
+    **{f"dark_matter/{record}/{axis}": 4 for record in ("position", "momentum") for axis in "xyz"},
+    "dark_matter/id": 8,
+}
+
 # S0's artifact: overhead over compute-only in per cent, improvement over the synchronous baseline;
 # and the reductions the paper's text claims over synchronous and asynchronous writing.
 PAPER = {
@@ -84,6 +90,7 @@ class Scenario:
     chunk_bytes: int = 8 << 20  # raw
     write_buffer: int = 20 << 20  # compressed bytes gathered into one write
     hand_over: str = "all"  # which dumps the output gets: all, half or other-half
+    write_particles: bool = False  # beside the fields
 
     @property
     def dumps(self) -> int:
@@ -92,7 +99,8 @@ class Scenario:
 
     @property
     def dump_bytes(self) -> int:
-        return len(BOUNDS) * self.grid**3 * 4
+        particles = sum(PARTICLES.values()) * self.particles**3 if self.write_particles else 0
+        return len(BOUNDS) * self.grid**3 * 4 + particles
 
     @property
     def raw_bytes(self) -> int:
@@ -110,6 +118,12 @@ class Scenario:
     @property
     def bounds(self) -> dict[str, float]:
         return {name: bound * self.bound_scale for name, bound in BOUNDS.items()}
+
+    def datasets(self) -> dict[str, float]:
+        """Of each dump: below the iteration's group, the bound where a mode is lossy."""
+        fields = {f"meshes/{name}": bound for name, bound in self.bounds.items()}
+        particles = dict.fromkeys(PARTICLES if self.write_particles else (), 0.0)
+        return fields | {f"particles/{name}": bound for name, bound in particles.items()}
 
     def codec_of(self, mode: str) -> str:
         return self.filter_codec if mode in ("filter", "plugin") else self.codec
@@ -136,6 +150,7 @@ class Scenario:
             *("--priority", self.priority),
             *("--chunk-bytes", str(self.chunk_bytes)),
             *("--write-buffer", str(self.write_buffer)),
+            *(("--write-particles",) if self.write_particles else ()),
             *VARIANTS.get(mode, ()),
         ]
 
@@ -149,6 +164,8 @@ class Scenario:
         for name, value in asdict(self).items():
             if name == "grid" and value != base.grid:
                 words = [*words, f"--grid {value}"]
+            elif name == "write_particles":
+                words = [*words, "--write-particles"] if value else words
             elif value != getattr(given, name):
                 text = f"{value:g}" if isinstance(value, float) else str(value)
                 words = [*words, f"--{name.replace('_', '-')} {text}"]

@@ -22,14 +22,17 @@ from caesura_lab.report.demo_words import (
     signed,
     stands_out,
 )
+from caesura_lab.report.universe import Universe, universe_section
 
 _CHART_WIDTH = 1000.0
 _CHART_LEFT = 300.0
 _BAR_STEP = 40.0
 
 
-def demo_page(report: dict[str, Any], trace: Trace | None) -> str:
+def demo_page(report: dict[str, Any], trace: Trace | None, universe: Universe | None = None) -> str:
     sections = [_heading(report), _tiles(report), _overheads(report)]
+    if universe is not None:
+        sections.append(universe_section(universe))
     if trace is not None:
         sections += [timeline_section(trace), lane_section(trace)]
     sections += [_verification(report), _machine(report)]
@@ -38,12 +41,13 @@ def demo_page(report: dict[str, Any], trace: Trace | None) -> str:
 
 def _heading(report: dict[str, Any]) -> str:
     scenario = report["scenario"]
+    particles = " and the particles" if scenario["write_particles"] else ""
     ways = sum(mode != "compute" for mode in report["modes"])
     sentence = (
         f"A particle-mesh universe of {scenario['grid']}³ cells on {scenario['ranks']} ranks "
-        f"writes {scenario['dumps']} dumps of six fields, {bytes_text(scenario['raw_bytes'])} in "
-        f"all, in {ways} ways; {report['runs']['finished']} runs, interleaved. Every value of "
-        "every file was verified."
+        f"writes {scenario['dumps']} dumps of six fields{particles}, "
+        f"{bytes_text(scenario['raw_bytes'])} in all, in {ways} ways; "
+        f"{report['runs']['finished']} runs, interleaved. Every value of every file was verified."
     )
     return tag("h1", "What does output cost?") + tag("p", text(sentence), class_="soft")
 
@@ -264,7 +268,11 @@ def _verification(report: dict[str, Any]) -> str:
     rows = [row(mode, report["verified"][mode]) for mode in MODES if mode in report["verified"]]
     fields = report["verified"]["caesura"]["fields"]
     field_rows = [
-        [text(name), f"{entry['bound']:g}", f"{entry['max_error']:.9g}"]
+        [
+            text(name),
+            f"{entry['bound']:g}" if entry["bound"] else "lossless",
+            f"{entry['max_error']:.9g}",
+        ]
         for name, entry in fields.items()
     ]
     return tag(

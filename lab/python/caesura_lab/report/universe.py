@@ -4,6 +4,9 @@ Left a thin slab of the whole box, right a part of it enlarged, around its dense
 particles as points. x runs to the right and y upwards; the slab is thin in z. A mesh node i is the
 centre of pixel i and lies at i cells, as the mini-app's particles are counted.
 
+A dump has the particles as the next step begins with them: it is the next step's density that they
+make. So the last density is drawn with the particles of the dump before, if that is one step away.
+
 The field's colours are the same in light and dark pages; text and frames follow the page.
 """
 
@@ -27,7 +30,14 @@ _SIDE, _LEFT, _TOP, _RIGHT = 400.0, 64.0, 34.0, 556.0  # of a panel; where the p
 _MOST_POINTS = 8000
 _READ_AT_ONCE = 1 << 20
 # From black through violet and red to yellow: darker is always less.
-_ANCHORS = ((8, 9, 24), (46, 24, 92), (128, 37, 104), (208, 72, 66), (244, 150, 54), (252, 232, 158))
+_ANCHORS = (
+    (8, 9, 24),
+    (46, 24, 92),
+    (128, 37, 104),
+    (208, 72, 66),
+    (244, 150, 54),
+    (252, 232, 158),
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,7 @@ class Universe:
     centre: tuple[int, int]  # of the part that is enlarged, in cells
     points: np.ndarray | None  # [x or y, particle]; None: the file has no particles
     ids: np.ndarray | None
+    points_step: int = 0  # whose dump they are from
 
     @property
     def cells(self) -> int:
@@ -61,11 +72,12 @@ def read_universe(path: Path) -> Universe | None:
         for step in steps:
             dump = file[f"data/{step}"]
             if f"meshes/{_FIELD}" in dump:
-                return _read(step, dump)
+                before = step - 1 if step - 1 in steps else step
+                return _read(step, dump, before, file[f"data/{before}"])
     return None
 
 
-def _read(step: int, dump: h5py.Group) -> Universe:
+def _read(step: int, dump: h5py.Group, points_step: int, points_dump: h5py.Group) -> Universe:
     field = dump[f"meshes/{_FIELD}"]
     values = field[...]
     n = len(values)
@@ -76,7 +88,7 @@ def _read(step: int, dump: h5py.Group) -> Universe:
     cell = float(spacing_mpc)
     z = ((first - 0.5) * cell, (first + thick - 0.5) * cell)
     box = n * cell
-    points, ids = _particles(dump.get(f"particles/{_SPECIES}"), z, box, 0.5 * cell)
+    points, ids = _particles(points_dump.get(f"particles/{_SPECIES}"), z, box, 0.5 * cell)
     return Universe(
         step=step,
         density=values[:, :, first : first + thick].mean(axis=2),
@@ -86,6 +98,7 @@ def _read(step: int, dump: h5py.Group) -> Universe:
         centre=(int(densest[0]), int(densest[1])),
         points=points,
         ids=ids,
+        points_step=points_step,
     )
 
 
@@ -132,7 +145,7 @@ def universe_svg(universe: Universe) -> str:
     count = "" if universe.points is None else ", with its particles"
     return tag(
         "svg",
-        _title(_LEFT, f"Dark matter, slab of {universe.z[1] - universe.z[0]:.2g} Mpc"),
+        _title(_LEFT, f"Dark matter, a slab {universe.z[1] - universe.z[0]:.2g} Mpc thick"),
         _image(whole, low, high, dim=1.0),
         _frame(whole, x0, y0, side),
         _axes(whole),
@@ -143,7 +156,7 @@ def universe_svg(universe: Universe) -> str:
         _colour_bar(low, high),
         _point_key(drawn, every) if universe.points is not None else "",
         xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 980 {_TOP + _SIDE + 112:g}",
+        viewBox=f"0 0 980 {_TOP + _SIDE + 118:g}",
         class_="chart",
         role="img",
         aria_label="Density of dark matter in a slab of the box, and particles in a part of it",
@@ -163,9 +176,11 @@ def _caption(universe: Universe) -> str:
     if universe.points is None:
         sentences.append("The file has no particles; --write-particles writes them, too.")
     else:
+        made = "of which this density was made"
+        if universe.points_step == universe.step:
+            made = "one drift after this density: the dump before is more than a step away"
         sentences.append(
-            "Points are particles of the same slab as the next step begins with them, one drift "
-            "after the density."
+            f"Points are the particles of dump {universe.points_step} in this slab, {made}."
         )
     return " ".join(sentences)
 
@@ -202,15 +217,17 @@ def _image(panel: _Panel, low: float, high: float, dim: float) -> str:
         share = np.log(np.maximum(panel.values, low) / low) / np.log(high / low)
     numbers = np.clip(np.rint(255 * share), 0, 255).astype(np.uint8)
     rows = numbers.T[::-1]  # y upwards: its largest in the first row
-    return tag(
-        "image",
-        href="data:image/png;base64," + base64.b64encode(_png(rows, _palette(dim))).decode(),
-        x=panel.left,
-        y=_TOP,
-        width=_SIDE,
-        height=_SIDE,
-        preserveAspectRatio="none",
-    )
+    # Cells stay squares: programs that enlarge a picture smooth it, each in its own way.
+    times = -(-int(_SIDE) // len(rows))
+    rows = rows.repeat(times, axis=0).repeat(times, axis=1)
+    return _raster(rows, dim, panel.left, _TOP, _SIDE)
+
+
+def _raster(rows: np.ndarray, dim: float, left: float, top: float, height: float) -> str:
+    data = base64.b64encode(_png(rows, _palette(dim))).decode()
+    place = {"x": left, "y": top, "width": _SIDE, "height": height}
+    return tag("image", href=f"data:image/png;base64,{data}", **place, preserveAspectRatio="none",
+               style="image-rendering:pixelated")  # fmt: skip
 
 
 def _palette(dim: float) -> np.ndarray:
@@ -304,10 +321,9 @@ def _axes(panel: _Panel) -> str:
 
 def _colour_bar(low: float, high: float) -> str:
     y = _TOP + _SIDE + 58
-    strip = np.arange(256, dtype=np.uint8)[None, :]
-    href = "data:image/png;base64," + base64.b64encode(_png(strip, _palette(1.0))).decode()
+    strip = np.arange(256, dtype=np.uint8)[None, :].repeat(12, axis=0)
     parts = [
-        tag("image", href=href, x=_LEFT, y=y, width=_SIDE, height=12.0, preserveAspectRatio="none"),
+        _raster(strip, 1.0, _LEFT, y, 12.0),
         tag("rect", class_="zero", x=_LEFT, y=y, width=_SIDE, height=12.0, fill="none"),
     ]
     decade = 10.0 ** np.ceil(np.log10(low) - 1e-9)
@@ -317,8 +333,8 @@ def _colour_bar(low: float, high: float) -> str:
         parts.append(tag("text", text(f"{decade:g}"), x=at, y=y + 31, text_anchor="middle",
                          class_="soft"))  # fmt: skip
         decade *= 10.0
-    parts.append(tag("text", "density / mean", x=_LEFT + _SIDE, y=y + 31, text_anchor="end",
-                     class_="soft"))  # fmt: skip
+    parts.append(tag("text", "density, in means", x=_LEFT + _SIDE / 2, y=y + 50,
+                     text_anchor="middle", class_="soft"))  # fmt: skip
     return "".join(parts)
 
 
