@@ -17,7 +17,7 @@
  *     caesura_writer_close(writer);
  *
  * Every call returns a code; the sentence that explains it is caesura_last_error(), per thread.
- * Which calls are collective: as in caesura/writer.hpp (create, define_field, end_iteration,
+ * Which calls are collective: as in caesura/writer.hpp (create, open, define_field, end_iteration,
  * close). A writer is used by one thread at a time. Nothing is printed, nothing aborts.
  */
 #ifndef CAESURA_CAESURA_H
@@ -235,7 +235,7 @@ enum {
 };
 #define CAESURA_ONE SIZE_MAX /* one value by itself; 1 would be a list of one */
 
-/* Counters of one rank since caesura_writer_create: bytes end in _bytes, seconds in _s, the others
+/* Counters of one rank since caesura_writer_create or _open: bytes end in _bytes, seconds in _s, the others
  * are counts unless they say otherwise. Set struct_bytes before the call. The order is pinned; new
  * members are added at the end. */
 typedef struct caesura_writer_report {
@@ -247,8 +247,9 @@ typedef struct caesura_writer_report {
     uint64_t spare_bytes;     /* of these: in the file, unused, and kept for later dumps */
     uint64_t overflow_bytes;  /* stored beyond the regions, as sizes were predicted too small */
     uint64_t overflow_blocks; /* how many blocks that were */
-    /* In an application's own file (the VOL connector), on rank 0: of blocks that a later dump has
-     * written again. They stay in the file, unused. */
+    /* On rank 0: of blocks of an application's own file (the VOL connector) that a later dump has
+     * written again, and of dumps that caesura_writer_open has dropped. They stay in the file,
+     * unused. */
     uint64_t superseded_bytes;
     uint64_t fallback_blocks;    /* the plugin broke the bound: stored lossless */
     uint64_t raw_blocks;         /* incompressible: stored raw */
@@ -350,7 +351,8 @@ CAESURA_API caesura_code caesura_define_field_with(caesura_writer* writer, const
  * many entries; NULL: as before. The same calls in the same order on all ranks. */
 CAESURA_API caesura_code caesura_reshape(caesura_writer* writer, uint32_t field,
                                          const uint64_t* shape, const double* grid_offset);
-/* Particles. The same calls in the same order on all ranks; species before the first dump. */
+/* Particles. The same calls in the same order on all ranks; species before the first dump, of a
+ * series before the first one of any file. */
 CAESURA_API caesura_code caesura_define_species(caesura_writer* writer, const char* name,
                                                 uint32_t* species);
 /* The same with options; NULL: defaults. */

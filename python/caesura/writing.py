@@ -382,11 +382,16 @@ class Writer:
     def define_species(
         self, name: str, *, order: str = "given", keep_index: bool = False
     ) -> Species:
-        """A species of particles; the same calls on all ranks, before the first dump.
+        """A species of particles; the same calls in the same order on all ranks.
+
+        Before the first dump; of a series of files ("run_%06T.h5") before the first dump of any
+        file, in which it then is from that file on. After Writer.open too all are defined again.
+        name: openPMD's, without "/". Not collective by itself: the next end() says what differs.
 
         order="any": particles of a chunk may change places for a better ratio, all records of a
         particle together. keep_index: a record "index" then says what their order was.
-        Raises ValueError (name, order; a dump has begun).
+        Raises ValueError (name, order, defined already; a dump has begun, of a series one of this
+        file).
         """
         if order not in ("given", "any"):
             raise ValueError(f"species '{name}': order is {order!r}; use given or any")
