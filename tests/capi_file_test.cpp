@@ -10,23 +10,12 @@
 
 #include "caesura/caesura.h"
 #include "caesura/store.hpp"
+#include "capi_file.hpp"
 
 namespace {
 
-// A writer of this process alone.
-struct File {
-    explicit File(const char* name)
-        : path(::testing::TempDir() + name + std::to_string(::getpid()) + ".h5") {
-        EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, nullptr, &writer), CAESURA_OK)
-            << caesura_last_error();
-    }
-    ~File() { std::filesystem::remove(path); }
-
-    std::string path;
-    caesura_writer* writer = nullptr;
-};
-
-std::string last_error() { return caesura_last_error(); }
+using caesura::testing_c::File;
+using caesura::testing_c::last_error;
 
 TEST(CField, units_axes_and_grid_reach_the_file) {
     const File file("caesura_c_field_");

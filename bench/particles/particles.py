@@ -1,8 +1,8 @@
 """What Order::any wins on particles of real programs, and what it costs.
 
 Writes out/bench/particles.json and .svg. Particles come from openPMD files: of the cosmology
-mini-app, which is run, of FBPIC (wakefield.py, in a Python that has it), or of --file NAME=PATH.
-Each is taken in the program's own order, and shuffled, as a program has them that keeps none.
+mini-app, which is run, of FBPIC (bench/programs/fbpic_wakefield.py, in a Python that has it), or of
+--file NAME=PATH. Each is taken in the program's own order, and shuffled, as a program has them that keeps none.
 
 Ways: the given order; any order; any order with the index, which is counted; h5py with
 hdf5plugin's SZ3, and with its Blosc (zstd and shuffle, lossless), in the given order. Time is CPU
@@ -67,6 +67,13 @@ def run_cosmology(folder: Path, cosmology: Path, grid: int) -> Path:
         check=True,
     )  # fmt: skip
     return path
+
+
+def run_fbpic(folder: Path, python: Path) -> Path:
+    """After 600 steps, on one process."""
+    script = ROOT / "bench" / "programs" / "fbpic_wakefield.py"
+    subprocess.run([python, script, folder, "150"], check=True)
+    return folder / "hdf5" / "data00000600.h5"
 
 
 def bounds_of(records: dict[str, np.ndarray], box: float) -> dict[str, float]:
@@ -206,9 +213,7 @@ def main() -> None:
         if options.cosmology:
             files.append(("cosmology", run_cosmology(folder, options.cosmology, options.grid)))
         if options.fbpic_python:
-            script = Path(__file__).with_name("wakefield.py")
-            subprocess.run([options.fbpic_python, script, folder / "fbpic.h5"], check=True)
-            files.append(("FBPIC", folder / "fbpic.h5"))
+            files.append(("FBPIC", run_fbpic(folder, options.fbpic_python)))
         for program, path in files:
             records, box = load(Path(path))
             shuffle = np.random.default_rng(1).permutation(len(records["position/x"]))

@@ -9,13 +9,16 @@ contains
     ranks = 1
   end subroutine
 
-  subroutine create_shared(writer, path)
-    type(caesura_writer), intent(inout) :: writer
-    character(*), intent(in) :: path
+  function chosen() result(options)
     type(caesura_options) :: options
     options%codec = 'caesura'
     options%calibration_path = 'none'
-    call caesura_create(writer, path, options)
+  end function
+
+  subroutine create_shared(writer, path)
+    type(caesura_writer), intent(inout) :: writer
+    character(*), intent(in) :: path
+    call caesura_create(writer, path, chosen())
   end subroutine
 
   subroutine append_shared(writer, path, after, last)
@@ -23,10 +26,7 @@ contains
     character(*), intent(in) :: path
     integer, intent(in) :: after
     integer, intent(out) :: last
-    type(caesura_options) :: options
-    options%codec = 'caesura'
-    options%calibration_path = 'none'
-    call caesura_append(writer, path, after, last, options)
+    call caesura_append(writer, path, after, last, chosen())
   end subroutine
 
   subroutine finish(failures)

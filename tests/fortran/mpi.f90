@@ -12,12 +12,15 @@ contains
     call MPI_Comm_size(MPI_COMM_WORLD, ranks)
   end subroutine
 
+  function chosen() result(options)
+    type(caesura_options) :: options
+    options%calibration_path = 'none'
+  end function
+
   subroutine create_shared(writer, path)
     type(caesura_writer), intent(inout) :: writer
     character(*), intent(in) :: path
-    type(caesura_options) :: options
-    options%calibration_path = 'none'
-    call caesura_create_mpi(writer, path, MPI_COMM_WORLD%MPI_VAL, options)
+    call caesura_create_mpi(writer, path, MPI_COMM_WORLD%MPI_VAL, chosen())
   end subroutine
 
   subroutine append_shared(writer, path, after, last)
@@ -25,9 +28,7 @@ contains
     character(*), intent(in) :: path
     integer, intent(in) :: after
     integer, intent(out) :: last
-    type(caesura_options) :: options
-    options%calibration_path = 'none'
-    call caesura_append_mpi(writer, path, MPI_COMM_WORLD%MPI_VAL, after, last, options)
+    call caesura_append_mpi(writer, path, MPI_COMM_WORLD%MPI_VAL, after, last, chosen())
   end subroutine
 
   ! Rank 0 reads after all have closed; the close is collective.

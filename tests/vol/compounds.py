@@ -23,9 +23,7 @@ Standard exit status: 0 if all holds, else 1.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -36,6 +34,7 @@ import numpy as np
 from caesura import codec, comparing, verifying
 from caesura.cli.info import add_components
 from caesura.components import components_of, members_in, parts_of
+from running import run_in
 
 MEMBERS = {
     "particles": ["x", "y", "z", "vx", "vy", "vz"],
@@ -68,25 +67,10 @@ SAID = (
 def run(
     options: argparse.Namespace, ranks: int, where: Path, config: str | None, *more: str
 ) -> str | None:
-    """The program in an empty directory, or "again" in the one as it is; what it printed if it
-    failed."""
-    if "again" not in more:
-        shutil.rmtree(where, ignore_errors=True)
-        where.mkdir(parents=True)
-    variables = {}
-    if config is not None:
-        toml = where.with_suffix(".toml")
-        toml.write_text(COMMON + config)
-        variables = {
-            "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}",
-            "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
-            "VOL_TEST_CONNECTOR": "caesura",
-        }
-    exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    command = [options.mpirun, "-n", str(ranks), *exports, options.program, str(where), *more]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
-    return None if done.returncode == 0 else done.stdout + done.stderr
+    """run_in() of the program with its place and `more`; "again": in the place as it is."""
+    text = None if config is None else COMMON + config
+    command = [options.program, str(where), *more]
+    return run_in(where, command, options, ranks, text, again="again" in more)
 
 
 def bound_for(configuration: str, name: str, values: np.ndarray) -> caesura.Bound:

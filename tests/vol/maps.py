@@ -32,6 +32,7 @@ import numpy as np
 from caesura import comparing, verifying
 from caesura.bound_maps import map_in
 from caesura.components import own_bound, parts_of
+from running import run_in
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "transit"))
 from service_process import Service
@@ -96,25 +97,10 @@ def run(
     config: str | None,
     *more: str,
 ) -> str | None:
-    """The program in an empty directory, or "again" in the one as it is; what it printed if it
-    failed."""
-    if "again" not in more:
-        shutil.rmtree(where, ignore_errors=True)
-        where.mkdir(parents=True)
-    variables = {}
-    if config is not None:
-        toml = where.with_suffix(".toml")
-        toml.write_text(COMMON + config)
-        variables = {
-            "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}",
-            "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
-            "VOL_TEST_CONNECTOR": "caesura",
-        }
-    exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    command = [options.mpirun, "-n", str(ranks), *exports, program, str(where), *more]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
-    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=300)
-    return None if done.returncode == 0 else done.stdout + done.stderr
+    """run_in() of a program with its place and `more`; "again": in the place as it is."""
+    text = None if config is None else COMMON + config
+    command = [program, str(where), *more]
+    return run_in(where, command, options, ranks, text, again="again" in more)
 
 
 def check_dataset(name: str, native: h5py.Dataset, ours: h5py.Dataset) -> list[str]:

@@ -1,0 +1,51 @@
+"""Runs a test's program natively or under the connector, in a place of its own.
+
+Part of the tests beside it; no test by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+
+def run_in(
+    where: Path,
+    command: list[str],
+    options: argparse.Namespace,
+    ranks: int,
+    config: str | None,
+    *,
+    again: bool,
+) -> str | None:
+    """The program in an empty directory, or again in the one as it is; what it printed if it
+    failed.
+
+    options: what the tests are called with: mpirun, and where connector and filters are.
+    config: the text of a run.toml; None: natively.
+    """
+    if not again:
+        shutil.rmtree(where, ignore_errors=True)
+        where.mkdir(parents=True)
+    variables = {}
+    if config is not None:
+        toml = where.with_suffix(".toml")
+        toml.write_text(config)
+        variables = {
+            "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}",
+            "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
+            "VOL_TEST_CONNECTOR": "caesura",
+        }
+    exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
+    done = subprocess.run(
+        [options.mpirun, "-n", str(ranks), *exports, *command],
+        capture_output=True,
+        text=True,
+        env=env,
+        timeout=300,
+    )
+    return None if done.returncode == 0 else done.stdout + done.stderr
