@@ -1,4 +1,6 @@
 // Goal: what the calls of C say of a file lies in it, as our reader sees it.
+#include "capi_file.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,7 +12,6 @@
 
 #include "caesura/caesura.h"
 #include "caesura/store.hpp"
-#include "capi_file.hpp"
 
 namespace {
 

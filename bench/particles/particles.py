@@ -2,7 +2,8 @@
 
 Writes out/bench/particles.json and .svg. Particles come from openPMD files: of the cosmology
 mini-app, which is run, of FBPIC (bench/programs/fbpic_wakefield.py, in a Python that has it), or of
---file NAME=PATH. Each is taken in the program's own order, and shuffled, as a program has them that keeps none.
+--file NAME=PATH. Each is taken in the program's own order, and shuffled, as a program has them
+that keeps none.
 
 Ways: the given order; any order; any order with the index, which is counted; h5py with
 hdf5plugin's SZ3, and with its Blosc (zstd and shuffle, lossless), in the given order. Time is CPU

@@ -235,9 +235,9 @@ enum {
 };
 #define CAESURA_ONE SIZE_MAX /* one value by itself; 1 would be a list of one */
 
-/* Counters of one rank since caesura_writer_create or _open: bytes end in _bytes, seconds in _s, the others
- * are counts unless they say otherwise. Set struct_bytes before the call. The order is pinned; new
- * members are added at the end. */
+/* Counters of one rank since caesura_writer_create or _open: bytes end in _bytes, seconds in _s,
+ * the others are counts unless they say otherwise. Set struct_bytes before the call. The order is
+ * pinned; new members are added at the end. */
 typedef struct caesura_writer_report {
     size_t struct_bytes;   /* sizeof(caesura_writer_report): lets the struct grow */
     uint64_t raw_bytes;    /* of blocks that were written: as the application has them */

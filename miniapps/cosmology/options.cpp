@@ -30,11 +30,8 @@ examples
   HDF5_PLUGIN_PATH=... mpirun -n 2 cosmology --mode caesura --device-s 2 --output run.h5
 )";
 
-}  // namespace
-
-std::string help_text() {
-    return std::string(
-               R"(cosmology: a particle-mesh universe that dumps six fields, for measuring output
+constexpr const char* k_help_of_computing =
+    R"(cosmology: a particle-mesh universe that dumps six fields, for measuring output
 
 usage: mpirun -n RANKS cosmology [options]
 
@@ -62,7 +59,9 @@ what to compute
                     kernels stay emulated
            emulated all kernels on the host, and their device time from --device-s
 
-how to write
+)";
+
+constexpr const char* k_help_of_writing = R"(how to write
   --mode compute    make the fields, write nothing: the time others are compared with
          sync       parallel HDF5, collective, uncompressed
          filter     parallel HDF5, collective, through the filter of --codec
@@ -103,7 +102,12 @@ how to write
   --transport T     service:ADDRESS, as `caesura serve` prints it: it compresses and writes
   --no-fsync        do not wait for the disk at commits (modes caesura, async)
 
-)") + k_help_of_results;
+)";
+
+}  // namespace
+
+std::string help_text() {
+    return std::string(k_help_of_computing) + k_help_of_writing + k_help_of_results;
 }
 
 namespace {
