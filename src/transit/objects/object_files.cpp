@@ -33,10 +33,15 @@ Result<std::vector<ObjectId>> ObjectStore::describe(const Asker& asker, const st
                                                     std::span<const DumpedDataset> datasets) {
     const std::lock_guard lock(mutex_);
     std::size_t more = 0;
+    std::set<ObjectId> there_already;
     for (const DumpedDataset& dataset : datasets)
-        if (find_named(asker.owner, path, dataset.spec.path) == nullptr) ++more;
-    if (Status status = make_room(more, source_key(asker.owner, path)); !status.ok())
-        return status.with_context(path);
+        if (const Object* const there = find_named(asker.owner, path, dataset.spec.path))
+            there_already.insert(there->id);
+        else
+            ++more;
+    // Those of the file's earlier dumps may go.
+    const auto is_needed = [&](const Object& object) { return there_already.count(object.id) > 0; };
+    if (Status status = make_room(more, is_needed); !status.ok()) return status.with_context(path);
     std::vector<ObjectId> ids;
     for (const DumpedDataset& dataset : datasets) {
         Object* const there = find_named(asker.owner, path, dataset.spec.path);
@@ -135,8 +140,10 @@ Status ObjectStore::list_file(const Asker& asker, const std::string& path) {
     std::size_t more = 0;
     for (const store::DatasetInfo& dataset : source->datasets())
         if (dataset.members.empty() && !find_named(asker.owner, path, dataset.spec.path)) ++more;
-    if (Status status = make_room(more, key); !status.ok()) {
-        forget_file(key);  // a list of some of them would look like one of all
+    // A part of the file's list would look like all of it.
+    const auto is_of_file = [&](const Object& object) { return object.source_key() == key; };
+    if (Status status = make_room(more, is_of_file); !status.ok()) {
+        forget_file(key);
         return status.with_context(path);
     }
     for (const store::DatasetInfo& dataset : source->datasets()) {

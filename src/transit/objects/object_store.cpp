@@ -108,18 +108,18 @@ ObjectStore::Object* ObjectStore::find_named(const std::string& owner, const std
     return found == by_name_.end() ? nullptr : objects_.at(found->second).get();
 }
 
-// The oldest that can be had from their files are forgotten for new ones, but for those of the
-// file that the new ones are of: a part of its list would look like all of it.
-Status ObjectStore::make_room(std::size_t more, const std::string& source_key) {
+// The oldest that can be had from their files are forgotten for new ones.
+Status ObjectStore::make_room(std::size_t more,
+                              const std::function<bool(const Object&)>& is_needed) {
     if (objects_.size() + more <= limits_.objects) return {};
     const std::size_t excess = objects_.size() + more - limits_.objects;
     std::vector<ObjectId> gone;
     for (auto id = from_files_.begin(); id != from_files_.end() && gone.size() < excess; ++id)
-        if (objects_.at(*id)->source_key() != source_key) gone.push_back(*id);
+        if (!is_needed(*objects_.at(*id))) gone.push_back(*id);
     if (gone.size() < excess)
         return {StatusCode::no_space,
                 fmt::format("there is no room for {} objects more: of the {} that the service "
-                            "keeps at most, {} are of the same file or were put",
+                            "keeps at most, {} are of the same list or were put",
                             more, limits_.objects, objects_.size() - gone.size())};
     for (const ObjectId id : gone) drop(id);
     return {};
@@ -203,7 +203,8 @@ Result<ObjectId> ObjectStore::create(const Asker& asker, const CreateObject& ord
     object->tags = order.tags;
     object->client = order.keep ? 0 : asker.client;
     object->guest = order.guest;
-    if (Status status = make_room(1, {}); !status.ok()) return status;
+    if (Status status = make_room(1, [](const Object&) { return false; }); !status.ok())
+        return status;
     Object* const added = add(std::move(object));
     if (chain) {
         chain->set_id(added->id);

@@ -15,6 +15,7 @@
 //    room in a device, and gives the store what has come of it.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -244,7 +245,8 @@ class ObjectStore {
                        const std::string& name);
     Object* add(std::unique_ptr<Object> object);
     void drop(ObjectId id);
-    Status make_room(std::size_t more, const std::string& source_key);
+    /// @param is_needed  says which must not go for them. Errors: no_space.
+    Status make_room(std::size_t more, const std::function<bool(const Object&)>& is_needed);
     void leave_memory(Object& object, Region& region);
     void enter_memory(Object& object, RegionId id, Region& region, base::Buffer values);
     void leave_copies(std::uint64_t bytes);
