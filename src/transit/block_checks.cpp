@@ -190,6 +190,9 @@ Status check_parts(const Block& block) {
     std::uint64_t left = block.raw_bytes();
     for (const codec::BundlePart& part : block.parts) {
         if (Status status = validate(part.bound); !status.ok()) return wrong(status.message());
+        if (is_integer(block.dtype) && !part.as_it_is &&
+            part.bound.kind != ErrorBound::Kind::lossless)
+            return wrong(fmt::format("a bound of {} values", to_string(block.dtype)));
         const auto bytes = bytes_of(part.shape, size_of(block.dtype), left);
         if (!bytes) return wrong(fmt::format("an array of {} has no room", to_string(part.shape)));
         left -= *bytes;
