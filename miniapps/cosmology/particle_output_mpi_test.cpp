@@ -17,7 +17,7 @@
 namespace cosmology {
 namespace {
 
-constexpr int k_grid = 30, k_particles = 24;
+constexpr int k_grid = 30, k_particles = 30;
 constexpr std::uint64_t k_count = std::uint64_t{k_particles} * k_particles * k_particles;
 constexpr const char* k_steps[] = {"1", "3"};
 
@@ -32,7 +32,7 @@ Options run_in(const std::string& place, const std::string& mode, const std::str
     options.mode = mode;
     options.codec = codec;
     options.chunk = 10;  // several chunks of particles a rank
-    options.chunk_bytes = 1 << 14;
+    options.chunk_bytes = 1 << 16;
     options.durable = false;
     options.write_particles = true;
     options.output = place + "/" + mode + codec + ".h5";
