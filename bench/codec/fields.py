@@ -167,6 +167,41 @@ def miniapp_blocks(numbers: list[int] | None = None) -> list[Block]:
     ]
 
 
+# ------------------------------------------------------------------------------ laser and plasma
+
+
+def plasma_dir() -> Path:
+    """Where plasma.py leaves FBPIC's fields."""
+    return OUT / "plasma"
+
+
+def plasma_blocks() -> list[Block]:
+    """Every field of every file there: modes x radius x length, as float32."""
+    import h5py
+
+    blocks = []
+    for path in sorted(plasma_dir().glob("*.h5")):
+        names: list[str] = []
+        with h5py.File(path, "r") as file:
+            file.visititems(
+                lambda name, item, names=names: (
+                    names.append(name)
+                    if isinstance(item, h5py.Dataset) and "/fields/" in name
+                    else None
+                )
+            )
+        blocks += [
+            Block(
+                f"fbpic_{path.stem}",
+                name.split("/fields/")[1].replace("/", "_"),
+                "real",
+                lambda path=path, name=name: _read_hdf5(path, name),
+            )
+            for name in sorted(names)
+        ]
+    return blocks
+
+
 # ------------------------------------------------------------------------------------ synthetic
 
 SYNTHETIC_SIDE = 256
@@ -253,7 +288,7 @@ def quick() -> list[Block]:
 def everything(whole: bool = True) -> list[Block]:
     """All blocks, some of them as float64 too, and with `whole` the 256^3 fields of one step."""
     real = real_blocks()
-    blocks = real + miniapp_blocks() + synthetic_blocks()
+    blocks = real + plasma_blocks() + miniapp_blocks() + synthetic_blocks()
     doubles = [b for b in real if "z050" in b.source or "z002.5" in b.source or b.field == "Ez"]
     blocks += as_float64(doubles)
     if whole:

@@ -97,6 +97,7 @@ void CodeCost::add_dense(const std::uint32_t* codes, std::size_t n, const ChunkS
 }
 
 void CodeCost::add(std::uint32_t* codes, std::size_t n, std::uint64_t weight) {
+    if (adaptive_ != nullptr) adaptive_->add(codes, n, weight);
     const std::size_t whole = pad(codes, n);
     all_codes_ += weight * n;
     const std::size_t half = n / 2 / k_step * k_step;
@@ -130,7 +131,7 @@ void CodeCost::add(std::uint32_t* codes, std::size_t n, std::uint64_t weight) {
 
 void CodeCost::add_exact(std::size_t n, std::size_t value_bytes, std::uint64_t weight) {
     constexpr std::uint64_t k_position_bits = 10;
-    raw_bits_ += weight * n * (8 * value_bytes + k_position_bits);
+    add_bits(weight * n * (8 * value_bytes + k_position_bits));
 }
 
 void CodeCost::add_planes(const std::uint32_t* codes, std::size_t n, std::uint64_t weight) {

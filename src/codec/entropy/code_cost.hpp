@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "codec/entropy/adaptive_cost.hpp"
 #include "codec/entropy/table_training.hpp"
 #include "codec/kernels/rans_kernels.hpp"
 
@@ -33,7 +34,14 @@ class CodeCost {
     /// What so many values stored exactly take beside their codes.
     void add_exact(std::size_t n, std::size_t value_bytes, std::uint64_t weight);
     /// Bits that somebody else knows of, times the weights' unit.
-    void add_bits(std::uint64_t weighted) { raw_bits_ += weighted; }
+    void add_bits(std::uint64_t weighted) {
+        raw_bits_ += weighted;
+        common_bits_ += weighted;
+    }
+    /// Let another coder count the codes of add() too; null: no other. It must outlive this.
+    void count_too(AdaptiveCost* adaptive) { adaptive_ = adaptive; }
+    /// What is raw in either: exact values and bits that somebody else knew of.
+    double raw_bytes(double scale) const { return static_cast<double>(common_bits_) / scale / 8; }
     /// Fixed-length coding of the same.
     void add_planes(const std::uint32_t* codes, std::size_t n, std::uint64_t weight);
 
@@ -52,7 +60,9 @@ class CodeCost {
     std::array<std::uint8_t, k_tables> alphabets_{};
     bool drift_check_;
     std::array<std::uint64_t, k_tables * k_symbols> counts_{};
+    AdaptiveCost* adaptive_ = nullptr;
     std::uint64_t raw_bits_ = 0;     // weighted
+    std::uint64_t common_bits_ = 0;  // those of them that do not depend on the coder
     std::uint64_t class_codes_ = 0;  // weighted codes in chunks that have a class byte
     std::uint64_t planes_codes_ = 0, planes_bits_ = 0;  // weighted
     std::uint64_t all_codes_ = 0;                       // weighted codes in units

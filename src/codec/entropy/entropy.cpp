@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "codec/entropy/adaptive_coder.hpp"
 #include "codec/entropy/planes_coder.hpp"
 #include "codec/entropy/rans_decoder.hpp"
 #include "codec/entropy/rans_encoder.hpp"
@@ -17,11 +18,13 @@ Status huffman_is_unsupported(const char* what) {
 
 std::unique_ptr<EntropyEncoder> make_entropy_encoder(Coding coding) {
     if (coding == Coding::planes) return std::make_unique<PlanesEncoder>();
+    if (coding == Coding::adaptive) return std::make_unique<AdaptiveEncoder>();
     return std::make_unique<RansEncoder>();
 }
 
 std::unique_ptr<EntropyDecoder> make_entropy_decoder(Coding coding) {
     if (coding == Coding::planes) return std::make_unique<PlanesDecoder>();
+    if (coding == Coding::adaptive) return std::make_unique<AdaptiveDecoder>();
     return std::make_unique<RansDecoder>();
 }
 

@@ -19,7 +19,8 @@
 namespace caesura::codec {
 
 /// What a frame says about its code section. 1 is k_huffman_stage.
-enum class Coding : std::uint8_t { rans = 0, planes = 2 };
+enum class Coding : std::uint8_t { rans = 0, planes = 2, adaptive = 3 };
+inline constexpr std::size_t k_codings = 4;
 
 /// The number of a stage that was taken out of the format before version 1 was frozen. It stays
 /// reserved, so that old frames, table sets and cd_values are refused by name.

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include "codec/entropy/adaptive_cost.hpp"
 #include "codec/entropy/rans_format.hpp"
 #include "codec/frame/aligned_buffer.hpp"
 #include "codec/test_targets.hpp"
@@ -161,12 +162,29 @@ TEST_P(EntropyOf, random_bytes_are_no_section) {
     }
 }
 
+// Goal: what a sample is said to cost is what the coder writes, when the sample is the block.
+TEST(AdaptiveCost, of_all_codes_is_what_they_take) {
+    constexpr unsigned k_seed = 20261126;
+    SCOPED_TRACE(testing::Message() << "seed " << k_seed);
+    std::mt19937 random(k_seed);
+    for (int round = 0; round < 60; ++round) {
+        const Codes codes = make_codes(random, 20000 + random() % 100000);
+        AdaptiveCost cost;
+        for (std::size_t i = 0; i < codes.size(); i += k_chunk_values)
+            cost.add(codes.data() + i, std::min(k_chunk_values, codes.size() - i), 1);
+        const auto bytes = static_cast<double>(encode(Coding::adaptive, codes, {}).size());
+        EXPECT_NEAR(cost.bytes(1.0, true), bytes, 0.005 * bytes + 16) << "round " << round;
+        EXPECT_NEAR(cost.bytes(1.0, false), bytes, 0.01 * bytes + 16) << "round " << round;
+    }
+}
+
 std::string name_of(const testing::TestParamInfo<Coding>& test) {
+    if (test.param == Coding::adaptive) return "adaptive";
     return test.param == Coding::rans ? "rans" : "planes";
 }
 
-INSTANTIATE_TEST_SUITE_P(Codings, EntropyOf, testing::Values(Coding::rans, Coding::planes),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Codings, EntropyOf,
+                         testing::Values(Coding::rans, Coding::planes, Coding::adaptive), name_of);
 
 TEST(Rans, comes_within_three_percent_of_the_entropy_of_its_own_tables) {
     std::mt19937 random(17);

@@ -27,6 +27,7 @@ struct Effort {
     std::size_t tiles;   ///< of Lorenzo's codes
     std::size_t groups;  ///< of rows, of the finest level's last pass
     bool bursts;         ///< that may lie between all places
+    bool everything = false;
 
     /// Enough to see what has changed since a whole look.
     Effort brief() const {
@@ -112,11 +113,9 @@ double measure_lorenzo(const Spots<T>& spots, const Quantiser<T>& quantiser, uns
     return cost.bytes(k_weight_scale);
 }
 
-/// The grid of a level is a block of its own: its codes, all of them.
+/// Every 2^level-th value along every axis.
 template <class T>
-void measure_whole(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
-                   const InterpolationSettings& settings, int level, PredictorScratch& scratch,
-                   CodeCost& cost) {
+std::vector<T> grid_of(const Spots<T>& spots, int level) {
     const FourAxes& axes = spots.axes();
     std::array<std::uint64_t, 4> n{};
     for (std::size_t a = 0; a < 4; ++a) n[a] = ((axes.extent[a] - 1) >> level) + 1;
@@ -132,6 +131,37 @@ void measure_whole(const Spots<T>& spots, const Shape& shape, const Quantiser<T>
             }
         }
     }
+    return grid;
+}
+
+/// All codes that `encode` makes.
+template <class T, class Encode>
+void count_all(CodeCost& cost, Encode encode) {
+    CodesToCost sink(cost, static_cast<std::uint64_t>(k_weight_scale));
+    CodeWriter codes(sink);
+    ExactValues<T> exact;
+    encode(codes, exact);
+    codes.finish();
+    cost.add_exact(exact.values.size(), sizeof(T), static_cast<std::uint64_t>(k_weight_scale));
+}
+
+template <class T>
+double measure_all_of_lorenzo(const Spots<T>& spots, const Shape& shape,
+                              const Quantiser<T>& quantiser, const LorenzoSettings& settings,
+                              PredictorScratch& scratch, CodeCost& cost) {
+    const std::vector<T> values = grid_of(spots, 0);
+    count_all<T>(cost, [&](CodeWriter& codes, ExactValues<T>& exact) {
+        encode_lorenzo(values.data(), shape, quantiser, settings, scratch, codes, exact);
+    });
+    return cost.bytes(k_weight_scale);
+}
+
+/// The grid of a level is a block of its own: its codes, all of them.
+template <class T>
+void measure_whole(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
+                   const InterpolationSettings& settings, int level, PredictorScratch& scratch,
+                   CodeCost& cost) {
+    const std::vector<T> grid = grid_of(spots, level);
     Shape of_level = shape;
     for (int axis = 0; axis < shape.rank(); ++axis) {
         of_level[axis] = ((shape[axis] - 1) >> level) + 1;
@@ -149,16 +179,15 @@ void measure_whole(const Spots<T>& spots, const Shape& shape, const Quantiser<T>
     constexpr int k_far = 20;
     below.alpha = finer(1);
     below.beta = finer(k_far);
-    CodesToCost sink(cost, static_cast<std::uint64_t>(k_weight_scale));
-    CodeWriter codes(sink);
-    ExactValues<T> exact;
-    encode_interpolation(grid.data(), of_level, lattice, below, scratch, codes, exact);
-    codes.finish();
-    cost.add_exact(exact.values.size(), sizeof(T), static_cast<std::uint64_t>(k_weight_scale));
+    count_all<T>(cost, [&](CodeWriter& codes, ExactValues<T>& exact) {
+        encode_interpolation(grid.data(), of_level, lattice, below, scratch, codes, exact);
+    });
 }
 
 /// Of so many values a level's codes need not be sampled.
 constexpr std::uint64_t k_few_values = 8192;
+/// A bursty block of no more values is coded faster than it is sampled.
+constexpr std::uint64_t k_few_bursty_values = 1U << 18;
 /// What is coarser is 1/512 of the block: like this level, but for some bits more, about 1.3 for
 /// each level on.
 constexpr int k_last_sampled_level = 2;
@@ -172,9 +201,10 @@ double measure_interpolation(const Spots<T>& spots, const Shape& shape,
     constexpr double k_sparse_bits = 2.5;
     const double bits =
         8 * static_cast<double>(choice.rough_bytes) / static_cast<double>(shape.count());
+    const std::uint64_t few = effort.everything ? shape.count() : k_few_values;
     RowSample<T> rows(spots, shape, quantiser, choice.interpolation, scratch);
     for (int level = 0;; ++level) {
-        if (values_at_level(shape, level) <= k_few_values) {
+        if (values_at_level(shape, level) <= few) {
             measure_whole(spots, shape, quantiser, choice.interpolation, level, scratch, cost);
             break;
         }
@@ -196,28 +226,34 @@ double measure_interpolation(const Spots<T>& spots, const Shape& shape,
 }  // namespace
 
 template <class T>
-std::uint64_t measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
-                      const Choice& choice, Coding coding, const TableSet& tables, bool drift_check,
-                      Look look, PredictorScratch& scratch) {
+Measured measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
+                 const Choice& choice, const Measuring& how, PredictorScratch& scratch) {
     constexpr double k_part_head_bytes = 48;
-    CodeCost cost(tables, drift_check);
-    const Effort whole = effort_for(spots.unevenness());
-    const Effort effort = look == Look::brief ? whole.brief() : whole;
-    if (choice.kind == PartKind::interpolation) {
-        return static_cast<std::uint64_t>(
-            k_part_head_bytes +
-            measure_interpolation(spots, shape, quantiser, choice, effort, scratch, cost));
+    CodeCost cost(how.tables, how.drift_check);
+    AdaptiveCost adaptive;
+    if (how.adaptive_below > 0) cost.count_too(&adaptive);
+    Effort effort = effort_for(spots.unevenness());
+    effort.everything = how.adaptive_below > 0 && shape.count() <= k_few_bursty_values;
+    if (how.look == Look::brief) effort = effort.brief();
+    const double bytes =
+        choice.kind == PartKind::interpolation
+            ? measure_interpolation(spots, shape, quantiser, choice, effort, scratch, cost)
+        : effort.everything
+            ? measure_all_of_lorenzo(spots, shape, quantiser, choice.lorenzo, scratch, cost)
+            : measure_lorenzo(spots, quantiser, choice.lorenzo.axes, effort, how.planes, cost);
+    Measured measured;
+    measured.bytes = static_cast<std::uint64_t>(k_part_head_bytes + bytes);
+    if (measured.bytes < how.adaptive_below) {
+        measured.adaptive_bytes = static_cast<std::uint64_t>(
+            k_part_head_bytes + adaptive.bytes(k_weight_scale, effort.everything) +
+            cost.raw_bytes(k_weight_scale));
     }
-    return static_cast<std::uint64_t>(k_part_head_bytes +
-                                      measure_lorenzo(spots, quantiser, choice.lorenzo.axes, effort,
-                                                      coding == Coding::planes, cost));
+    return measured;
 }
 
-template std::uint64_t measure(const Spots<float>&, const Shape&, const Quantiser<float>&,
-                               const Choice&, Coding, const TableSet&, bool, Look,
-                               PredictorScratch&);
-template std::uint64_t measure(const Spots<double>&, const Shape&, const Quantiser<double>&,
-                               const Choice&, Coding, const TableSet&, bool, Look,
-                               PredictorScratch&);
+template Measured measure(const Spots<float>&, const Shape&, const Quantiser<float>&, const Choice&,
+                          const Measuring&, PredictorScratch&);
+template Measured measure(const Spots<double>&, const Shape&, const Quantiser<double>&,
+                          const Choice&, const Measuring&, PredictorScratch&);
 
 }  // namespace caesura::codec

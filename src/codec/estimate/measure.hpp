@@ -10,12 +10,23 @@ namespace caesura::codec {
 /// block, which are at the same places, most of that cancels.
 enum class Look { whole, brief };
 
+struct Measuring {
+    Look look = Look::whole;
+    bool planes = false;      ///< the codes go into planes; else what follows
+    const TableSet& tables;   ///< those that rANS will have
+    bool drift_check = true;  ///< may it bring its own where those do not fit?
+    /// Where rANS takes less than this, ask also what adaptive coding would take.
+    std::uint64_t adaptive_below = 0;
+};
+
 /// Bytes of the block's part.
-/// @param tables       those that its codes will be coded with.
-/// @param drift_check  may it bring its own where those do not fit?
+struct Measured {
+    std::uint64_t bytes = 0;           ///< by planes or rANS
+    std::uint64_t adaptive_bytes = 0;  ///< 0: not asked for
+};
+
 template <class T>
-std::uint64_t measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
-                      const Choice& choice, Coding coding, const TableSet& tables, bool drift_check,
-                      Look look, PredictorScratch& scratch);
+Measured measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& quantiser,
+                 const Choice& choice, const Measuring& how, PredictorScratch& scratch);
 
 }  // namespace caesura::codec

@@ -131,7 +131,7 @@ Status encode_frame(Bytes values, const EncodeRequest& request, int threads,
     }
     if (status.ok() && frame.size() > header.header_bytes() + 1 + values.size())
         write_raw_frame(values, header, frame);
-    if (status.ok() && request.mode == Mode::regions) status = stamp_version(frame.bytes());
+    if (status.ok() && !header.untyped) status = stamp_version(frame.bytes());
     return status;
 }
 

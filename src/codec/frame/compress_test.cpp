@@ -8,6 +8,8 @@
 #include <random>
 
 #include "caesura/codec.hpp"
+#include "codec/frame/frame.hpp"
+#include "codec/frame/golden_cases.hpp"
 #include "codec/frame/verify.hpp"
 #include "codec/test_arrays.hpp"
 
@@ -133,6 +135,47 @@ TEST(Compress, fill_values_and_gaps_cost_little) {
             expect_keeps(holes, shape, pointwise_relative(1e-3), options);
         }
     }
+}
+
+template <class T>
+void expect_bursts_coded_adaptively() {
+    const Shape shape{32, 32, 32};
+    const auto values = golden_burst<T>(shape);
+    const auto bytes = std::as_bytes(std::span(values));
+    const auto in_mode = [&](Mode mode, const ErrorBound& bound) {
+        CompressOptions options;
+        options.mode = mode;
+        auto frame = compress(bytes, dtype_of<T>(), shape, bound, options);
+        EXPECT_TRUE(frame.ok()) << frame.status().message();
+        return frame.ok() ? *frame : Bytes{};
+    };
+    const auto fast = in_mode(Mode::fast, absolute(1e-2));
+    EXPECT_EQ(read_frame_info(fast)->version, k_frame_version) << "fast has no time for it";
+    for (const ErrorBound& bound : {absolute(1e-2), relative(1e-3), psnr(60)}) {
+        auto frame = in_mode(Mode::automatic, bound);
+        EXPECT_EQ(read_frame_info(frame)->version, k_adaptive_frame_version);
+        const auto found = verify_frame(frame, bytes, nullptr);
+        ASSERT_TRUE(found.ok()) << found.status().message();
+        EXPECT_EQ(found->violations, 0u);
+        if (bound.kind == ErrorBound::Kind::absolute) {
+            EXPECT_LT(frame.size(), fast.size());
+        }
+        // A reader that does not know such parts must not meet them under another version.
+        for (const unsigned version : {1U, 2U}) {
+            frame[4] = static_cast<std::byte>(version);
+            ASSERT_TRUE(seal(frame).ok());
+            Bytes decoded(bytes.size());
+            EXPECT_EQ(decompress(frame, decoded).code(), StatusCode::corrupt);
+        }
+    }
+}
+
+TEST(Compress, bursts_are_coded_adaptively_and_named_by_the_version_float32) {
+    expect_bursts_coded_adaptively<float>();
+}
+
+TEST(Compress, bursts_are_coded_adaptively_and_named_by_the_version_float64) {
+    expect_bursts_coded_adaptively<double>();
 }
 
 TEST(Compress, a_constant_costs_next_to_nothing_under_any_bound) {

@@ -48,13 +48,14 @@ std::uint64_t checksum_of(std::span<const std::byte> frame, const FrameLayout& l
     return checksum(covered, load_u64(frame, 0));
 }
 
-/// What a frame of this type has as its version; of float32 and float64 also that of split parts.
+/// What a frame of this type has as its version; of float32 and float64 what its parts ask for.
 std::uint8_t version_of(DType dtype, std::uint8_t found) {
     if (is_recoded(dtype)) return k_recoded_frame_version;
     if (is_integer(dtype)) return k_integer_frame_version;
     const bool known = dtype == DType::float32 || dtype == DType::float64;
     if (!known) return 0;
-    return found == k_split_frame_version ? found : k_frame_version;
+    const bool has_more = found == k_split_frame_version || found == k_adaptive_frame_version;
+    return has_more ? found : k_frame_version;
 }
 
 Status check_shape(const FrameHeader& header) {
@@ -84,7 +85,7 @@ FrameHeader FrameHeader::as_coded() const {
     if (version != k_recoded_frame_version) return coded;
     coded.dtype = coded_type(dtype, widened);
     // Parts of all kinds that such values have.
-    coded.version = widened ? k_split_frame_version : k_integer_frame_version;
+    coded.version = widened ? k_adaptive_frame_version : k_integer_frame_version;
     coded.widened = false;
     return coded;
 }
@@ -108,9 +109,17 @@ void write_header(const FrameHeader& header, Output& out) {
 Status stamp_version(std::span<std::byte> frame) {
     const auto layout = read_layout(frame);
     if (!layout.ok()) return layout.status();
-    if (layout->header.version == k_recoded_frame_version) return {};  // it has all kinds
-    if (std::any_of(layout->parts.begin(), layout->parts.end(), is_split))
-        frame[k_version_at] = std::byte{k_split_frame_version};
+    if (layout->header.version != k_frame_version) return {};  // it has all kinds
+    std::uint8_t version = k_frame_version;
+    for (std::uint64_t i = 0; i < layout->slabs.count(); ++i) {
+        const auto part = layout->parts[static_cast<std::size_t>(i)];
+        const auto regions = regions_of(part, layout->slabs[i].shape);
+        if (!regions.ok()) return regions.status();
+        if (is_split(part)) version = std::max(version, k_split_frame_version);
+        for (const Region& region : *regions)
+            if (is_adaptive(region.part)) version = k_adaptive_frame_version;
+    }
+    frame[k_version_at] = std::byte{version};
     return {};
 }
 
@@ -128,11 +137,11 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
         return corrupt_frame("it does not begin as a frame of Caesura does");
     header.version = reader.u8();
     if (!reader.ended_early() &&
-        (header.version < k_frame_version || header.version > k_recoded_frame_version)) {
+        (header.version < k_frame_version || header.version > k_last_frame_version)) {
         return Status(StatusCode::unsupported,
                       fmt::format("frame: it has format version {}, this library reads versions {} "
                                   "to {}; use a later Caesura",
-                                  header.version, k_frame_version, k_recoded_frame_version));
+                                  header.version, k_frame_version, k_last_frame_version));
     }
     const std::uint8_t flags = reader.u8();
     const std::uint8_t type = reader.u8();

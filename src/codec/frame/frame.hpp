@@ -30,6 +30,9 @@ inline constexpr std::uint8_t k_split_frame_version = 2;
 inline constexpr std::uint8_t k_integer_frame_version = 3;
 /// Of a frame of a type that is coded as another one: boolean, float16, bfloat16.
 inline constexpr std::uint8_t k_recoded_frame_version = 4;
+/// Of a frame with adaptively coded codes. Its parts may be split.
+inline constexpr std::uint8_t k_adaptive_frame_version = 5;
+inline constexpr std::uint8_t k_last_frame_version = 5;
 
 /// The start of every frame: 24 bytes and 8 per axis.
 struct FrameHeader {
@@ -155,6 +158,9 @@ class PartWriter {
     std::size_t section_begin_;  // of the section being written
     std::array<std::uint64_t, k_sections> section_bytes_{};
 };
+
+/// Is this a lossy part whose codes are coded adaptively?
+bool is_adaptive(std::span<const std::byte> part);
 
 /// What is wrong with a part.
 Status corrupt_part(std::string what);

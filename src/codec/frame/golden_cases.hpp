@@ -82,6 +82,26 @@ void put_specials(std::vector<T>& values) {
     for (std::size_t i = 5; i < values.size(); i += 37) values[i] = specials[i % 6];
 }
 
+/// Silence, and noise around one point that fades with the distance.
+template <class T>
+std::vector<T> golden_burst(const Shape& shape) {
+    GoldenNoise noise(7);
+    std::vector<T> values(shape.count());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::size_t rest = i;
+        std::uint64_t far = 0;
+        for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+            const auto at = static_cast<std::int64_t>(rest % shape[axis]);
+            rest /= shape[axis];
+            const std::int64_t off = at - static_cast<std::int64_t>(shape[axis] / 3);
+            far += static_cast<std::uint64_t>(off * off);
+        }
+        const std::uint64_t fraction = noise.next() >> 40;
+        if (far <= 36) values[i] = static_cast<T>(fraction >> far / 4) / static_cast<T>(1 << 24);
+    }
+    return values;
+}
+
 template <class T>
 std::vector<std::byte> to_bytes(const std::vector<T>& values) {
     std::vector<std::byte> bytes(values.size() * sizeof(T));
@@ -133,6 +153,10 @@ void add_lossy_cases(const std::string& type, bool tiny, std::vector<GoldenCase>
     add("pointwise_fast", cube, specials, pointwise_relative(1e-2), Mode::fast);
     add("pointwise_strong", cube, waves, pointwise_relative(1e-3), Mode::strong);
     add("psnr", cube, waves, psnr(50), Mode::automatic);
+    const Shape wide = tiny ? Shape{12, 14, 16} : Shape{32, 32, 32};
+    add("burst", wide, golden_burst<T>(wide), absolute(1e-3), Mode::automatic);
+    add("burst_strong", wide, golden_burst<T>(wide), absolute(1e-2), Mode::strong);
+    add("burst_regions", wide, golden_burst<T>(wide), absolute(1e-3), Mode::regions);
     const Shape line = tiny ? Shape{300} : Shape{1500};
     add("line", line, golden_waves<T>(line), absolute(1e-2), Mode::strong);
     const Shape plane = tiny ? Shape{15, 19} : Shape{31, 37};

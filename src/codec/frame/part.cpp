@@ -79,8 +79,7 @@ Status check_head(const PartHeader& header, int flags, std::uint8_t coding, std:
     if ((flags & ~k_flags) != 0 || (header.logarithm && !header.overrides))
         return corrupt_part(fmt::format("unknown flags {:#x}", flags));
     if (coding == k_huffman_stage) return huffman_is_unsupported("part of a frame");
-    if (coding > static_cast<std::uint8_t>(Coding::planes))
-        return corrupt_part(fmt::format("unknown coding {}", coding));
+    if (coding >= k_codings) return corrupt_part(fmt::format("unknown coding {}", coding));
     if (!(std::isfinite(header.step) && header.step > 0 && std::isfinite(header.bound) &&
           header.bound > 0))
         return corrupt_part(fmt::format("step {} and bound {}", header.step, header.bound));
@@ -96,6 +95,13 @@ Status check_head(const PartHeader& header, int flags, std::uint8_t coding, std:
 }  // namespace
 
 Status corrupt_part(std::string what) { return {StatusCode::corrupt, "part: " + std::move(what)}; }
+
+bool is_adaptive(std::span<const std::byte> part) {
+    if (part.size() < 2) return false;
+    const auto kind = static_cast<PartKind>(std::to_integer<std::uint8_t>(part[0]));
+    const bool lossy = kind == PartKind::lorenzo || kind == PartKind::interpolation;
+    return lossy && part[1] == static_cast<std::byte>(Coding::adaptive);
+}
 
 PartWriter::PartWriter(const PartHeader& header, Output& out) : out_(out), begin_(out.size()) {
     write_head(header, std::span(section_bytes_).first(sections_of(header)), out_);

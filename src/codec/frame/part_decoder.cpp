@@ -73,7 +73,8 @@ Status PartDecoder::decode(std::span<const std::byte> part, const FrameHeader& h
                            const Shape& shape, const TableSet* tables,
                            std::span<std::byte> values) {
     if (!is_split(part)) return decode_region(part, header, shape, tables, values);
-    if (header.untyped || header.version != k_split_frame_version)
+    if (header.untyped ||
+        (header.version != k_split_frame_version && header.version != k_adaptive_frame_version))
         return corrupt_part("it is cut, in a frame that has no such parts");
     const auto regions = regions_of(part, shape);
     if (!regions.ok()) return regions.status();
@@ -126,6 +127,8 @@ Status PartDecoder::decode_region(std::span<const std::byte> part, const FrameHe
     if (header.untyped) return corrupt_part("predicted values in a frame of bytes");
     auto lossy = read_part(part, shape);
     if (!lossy.ok()) return lossy.status();
+    if (lossy->header.coding == Coding::adaptive && header.version != k_adaptive_frame_version)
+        return corrupt_part("adaptive coding, in a frame that has no such parts");
     const auto set = pick_tables(lossy->header.table_set_id, tables);
     if (!set.ok()) return set.status();
     if (header.dtype == DType::float32) return decode_lossy(*lossy, shape, *set, *float_, values);

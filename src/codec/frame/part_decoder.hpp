@@ -50,7 +50,7 @@ class PartDecoder {
 
     LosslessUnpacker unpacker_;
     PredictorScratch& scratch_;
-    std::array<std::unique_ptr<EntropyDecoder>, 3> decoders_;
+    std::array<std::unique_ptr<EntropyDecoder>, k_codings> decoders_;
     std::vector<std::uint32_t> positions_;
     std::vector<std::byte> region_;  // of a slab, where its values do not follow each other
     IntegerDecoder integers_;

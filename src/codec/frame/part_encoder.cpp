@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "codec/bound/gaps.hpp"
 #include "codec/bound/logarithm.hpp"
@@ -22,8 +23,15 @@ constexpr std::uint64_t k_surely_lossy_ratio = 2;
 /// afar.
 constexpr double k_sample_error = 1.25;
 
-Coding coding_of(const EncodeRequest& request) {
-    return request.mode == Mode::planes ? Coding::planes : Coding::rans;
+/// Spots as uneven as this: most of a block is silent, and what goes on goes on in bursts.
+constexpr double k_bursty = 2.0;
+
+bool may_adapt(const EncodeRequest& request) {
+    return request.mode != Mode::fast && request.mode != Mode::planes;
+}
+
+Coding coding_of(const EncodeRequest& request, const Choice& choice) {
+    return request.mode == Mode::planes ? Coding::planes : choice.coding;
 }
 
 bool is_constant(std::span<const std::byte> values, std::size_t value_bytes) {
@@ -79,7 +87,8 @@ struct PartEncoder::Work {
     PartDecoder& decoder;
     LosslessPacker packer;
     IntegerEncoder integers;
-    std::array<std::unique_ptr<EntropyEncoder>, 3> encoders;
+    const TableSet built_in;
+    std::array<std::unique_ptr<EntropyEncoder>, k_codings> encoders;
     TypedSlab<float> float_values;
     TypedSlab<double> double_values;
 
@@ -112,7 +121,11 @@ struct PartEncoder::Work {
                             std::size_t begin, Output& out);
     Choice predict_exactly(std::span<const std::byte> values, std::size_t value_bytes);
     template <class T>
-    Choice choose_by_sample(const Quantiser<T>& quantiser, const Shape& shape, Mode mode);
+    Choice choose_by_sample(const Quantiser<T>& quantiser, const Shape& shape,
+                            const EncodeRequest& request);
+    template <class T>
+    void choose_for_bursts(const Quantiser<T>& quantiser, const Shape& shape, Mode mode,
+                           Choice& choice);
     template <class T>
     Choice predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
                          const EncodeRequest& request);
@@ -221,7 +234,9 @@ Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shap
         part.finish(header);
         // The logarithms have served; their place takes what a reader will see.
         const std::span<T> decoded = logarithm.logarithms();
-        const Status status = decoder.decode(out.bytes().subspan(begin), request.header, shape,
+        FrameHeader with_all_parts = request.header;
+        with_all_parts.version = k_adaptive_frame_version;
+        const Status status = decoder.decode(out.bytes().subspan(begin), with_all_parts, shape,
                                              request.tables, std::as_writable_bytes(decoded));
         if (!status.ok()) return {StatusCode::internal, "verifying a part: " + status.message()};
         logarithm.add_failures(values, decoded, request.header.bound.value);
@@ -235,10 +250,42 @@ Status PartEncoder::Work::finish_overrides(std::span<const T> values, const Shap
 /// Of the block that the spots lie in, which have been rated.
 template <class T>
 Choice PartEncoder::Work::choose_by_sample(const Quantiser<T>& quantiser, const Shape& shape,
-                                           Mode mode) {
+                                           const EncodeRequest& request) {
     const Spots<T>& spots = typed<T>().spots;
     Rehearsal<T> rehearsal(spots, shape, quantiser);
-    return choose(spots, shape, quantiser, mode, rehearsal);
+    Choice choice = choose(spots, shape, quantiser, request.mode, rehearsal);
+    if (may_adapt(request) && spots.unevenness() >= k_bursty)
+        choose_for_bursts(quantiser, shape, request.mode, choice);
+    return choice;
+}
+
+/// A few pieces tell little of a block that is bursty: both predictors are measured, and both
+/// coders of their codes. Built-in tables serve to compare, whatever the block will be given.
+template <class T>
+void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const Shape& shape,
+                                          Mode mode, Choice& choice) {
+    // Adaptive coding makes up for less than this between predictors.
+    constexpr std::uint64_t k_out_of_reach = 2;
+    struct Best {
+        PartKind kind{};
+        std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max() / k_out_of_reach;
+        void offer(PartKind other, std::uint64_t other_bytes) {
+            if (other_bytes > 0 && other_bytes < bytes) *this = {other, other_bytes};
+        }
+    };
+    Best rans, adaptive;
+    for (const PartKind kind : {PartKind::interpolation, PartKind::lorenzo}) {
+        if (kind == PartKind::lorenzo && mode == Mode::strong) continue;
+        choice.kind = kind;
+        const Measured found =
+            measure(typed<T>().spots, shape, quantiser, choice,
+                    {.tables = built_in, .adaptive_below = k_out_of_reach * rans.bytes}, scratch);
+        rans.offer(kind, found.bytes);
+        adaptive.offer(kind, found.adaptive_bytes);
+    }
+    const bool adapts = is_worth_adapting(adaptive.bytes, rans.bytes, shape.count());
+    choice.kind = adapts ? adaptive.kind : rans.kind;
+    choice.coding = adapts ? Coding::adaptive : Coding::rans;
 }
 
 template <class T>
@@ -250,10 +297,10 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
     const PreparedSlab<T> prepared = prepare(values, shape, request.bound, header);
     possible = prepared.possible;
     if (!possible) return {};
-    header.coding = coding_of(request);
     const Choice choice = request.chosen != nullptr
                               ? *request.chosen
-                              : choose_by_sample(prepared.quantiser, shape, request.mode);
+                              : choose_by_sample(prepared.quantiser, shape, request);
+    header.coding = coding_of(request, choice);
     header.kind = choice.kind;
     header.lorenzo = choice.lorenzo;
     header.interpolation = choice.interpolation;
@@ -263,7 +310,7 @@ Status PartEncoder::Work::encode_lossy(std::span<const T> values, const Shape& s
     // A block that the shared tables do not fit brings its own, whatever they are.
     header.own_tables =
         encode_codes(prepared, shape, header, request, choice.bytes, statistics, out);
-    if (header.coding != Coding::planes && !header.own_tables)
+    if (header.coding == Coding::rans && !header.own_tables)
         header.table_set_id = request.tables->id();
     part.end_section(Section::codes);
 
@@ -350,13 +397,21 @@ Choice PartEncoder::Work::predict_lossy(std::span<const T> values, const Shape& 
 template <class T>
 Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Shape& shape,
                                         const EncodeRequest& request) {
-    const Coding coding = coding_of(request);
     const Spots<T>& spots = typed<T>().spots;
-    Choice choice = request.chosen != nullptr ? *request.chosen
-                                              : choose_by_sample(quantiser, shape, request.mode);
+    Choice choice =
+        request.chosen != nullptr ? *request.chosen : choose_by_sample(quantiser, shape, request);
+    const Coding coding = coding_of(request, choice);
+    // A brief look sees too little for adaptive coding to learn from. It is compared with a whole
+    // one, so rANS's bytes serve as well.
     const auto bytes = [&](Look look) {
-        return measure(spots, shape, quantiser, choice, coding, *request.tables,
-                       request.drift_check, look, scratch);
+        Measuring how{.look = look,
+                      .planes = coding == Coding::planes,
+                      .tables = *request.tables,
+                      .drift_check = request.drift_check};
+        if (coding == Coding::adaptive && look == Look::whole)
+            how.adaptive_below = std::numeric_limits<std::uint64_t>::max();
+        const Measured found = measure(spots, shape, quantiser, choice, how, scratch);
+        return found.adaptive_bytes > 0 ? found.adaptive_bytes : found.bytes;
     };
     if (request.chosen != nullptr && choice.whole_over_brief > 0) {
         choice.bytes = static_cast<std::uint64_t>(

@@ -104,7 +104,7 @@ TEST(Part, wrong_numbers_in_a_head_are_corrupt) {
         return read_part(bytes, shape).status().code();
     };
     EXPECT_EQ(with(0, {9}), StatusCode::corrupt);            // kind
-    EXPECT_EQ(with(1, {3}), StatusCode::corrupt);            // coding
+    EXPECT_EQ(with(1, {4}), StatusCode::corrupt);            // coding
     EXPECT_EQ(with(1, {1}), StatusCode::unsupported);        // Huffman, which was one once
     EXPECT_EQ(with(2, {8}), StatusCode::corrupt);            // flags
     EXPECT_EQ(with(2, {2}), StatusCode::corrupt);            // a logarithm without overrides

@@ -43,9 +43,13 @@ class RegionEncoder {
     /// The part of a slab.
     Status encode(const Piece& slab, Coded& coded) {
         if (Status status = encode_uncut(slab, coded); !status.ok()) return status;
+        // Auto may code bursts adaptively where neither of these two would have.
+        Status status = encode_once(slab, Mode::automatic, nullptr, coded);
+        if (!status.ok()) return status;
         Coded cut = coded;
-        if (Status status = improve(slab, 0, cut); !status.ok()) return status;
-        if (Status status = polish(slab, coded); !status.ok()) return status;
+        status = improve(slab, 0, cut);
+        if (status.ok()) status = polish(slab, coded);
+        if (!status.ok()) return status;
         if (cut.bytes.size() < coded.bytes.size()) coded = std::move(cut);
         return {};
     }
@@ -116,7 +120,7 @@ class RegionEncoder {
         return values;
     }
 
-    /// By both predictors, with settings by a sample. What auto makes is one of the two.
+    /// By both predictors, with settings by a sample.
     Status encode_uncut(const Piece& piece, Coded& coded) {
         Status status = encode_once(piece, Mode::fast, nullptr, coded);
         return status.ok() ? encode_once(piece, Mode::strong, nullptr, coded) : status;
@@ -133,6 +137,7 @@ class RegionEncoder {
         best.kind = kind;
         best.lorenzo = part->header.lorenzo;
         best.interpolation = part->header.interpolation;
+        best.coding = part->header.coding;
         const auto all = static_cast<std::uint8_t>((1U << piece.shape.rank()) - 1);
         const auto consider = [&](auto change) -> Status {
             Choice other = best;
@@ -145,6 +150,7 @@ class RegionEncoder {
             if (coded.bytes.size() < before) best = other;
             return status;
         };
+        if (Status status = adapt(piece, best, coded); !status.ok()) return status;
         using Lorenzo = LorenzoSettings;
         using Interpolation = InterpolationSettings;
         if (kind == PartKind::lorenzo)
@@ -165,6 +171,21 @@ class RegionEncoder {
             other.alpha = even ? Interpolation{}.alpha : std::uint8_t{16};
             other.beta = even ? Interpolation{}.beta : std::uint8_t{16};
         });
+    }
+
+    /// With codes coded adaptively, where that is worth it.
+    Status adapt(const Piece& piece, Choice& best, Coded& coded) {
+        if (best.coding == Coding::adaptive) return {};
+        Choice adaptive = best;
+        adaptive.coding = Coding::adaptive;
+        Coded other;
+        Status status = encode_once(piece, Mode::automatic, &adaptive, other);
+        if (!status.ok() ||
+            !is_worth_adapting(other.bytes.size(), coded.bytes.size(), piece.shape.count()))
+            return status;
+        best = adaptive;
+        coded = std::move(other);
+        return {};
     }
 
     /// @param chosen  settings, or null: by a sample. @param coded  kept unless it is larger.

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "caesura/codec.hpp"
+#include "codec/frame/frame.hpp"
 #include "codec/frame/verify.hpp"
 #include "codec/test_arrays.hpp"
 
@@ -66,7 +67,7 @@ TEST(RegionEncoder, is_smaller_where_regions_differ_along_any_axis) {
         ASSERT_TRUE(info.ok());
         EXPECT_GE(info->regions, 2u);
         EXPECT_EQ(info->slabs, 1u);
-        EXPECT_EQ(info->version, 2);
+        EXPECT_NE(info->version, k_frame_version);
     }
 }
 
@@ -114,7 +115,9 @@ TEST(RegionEncoder, slabs_are_cut_each_by_itself_whatever_the_threads) {
 
 TEST(RegionEncoder, shares_tables_and_counts_what_it_kept) {
     const Shape shape{64, 64, 64};
-    const auto values = two_kinds<float>(shape, 2);
+    auto values = two_kinds<float>(shape, 2);
+    std::mt19937 random(11);  // noise, so that no region is worth coding adaptively
+    for (float& value : values) value += 1e-8F * static_cast<float>(random() % 1000000);
     TableStatistics counts;
     CompressOptions options = in_mode(Mode::regions);
     options.statistics = &counts;
