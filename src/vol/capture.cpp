@@ -84,14 +84,16 @@ Status type_qualifies(const Settings& settings, const DatasetFacts& facts) {
             return unfit("a compound type, whose members codec caesura alone keeps apart");
         return {};
     }
+    if (facts.element) return {};
+    if (facts.type_class == H5T_ENUM) return unfit("an enumeration that is not h5py's bool");
     if (facts.type_class != H5T_FLOAT && facts.type_class != H5T_INTEGER)
         return unfit("neither of floating point nor of integers");
-    if (facts.element) return {};
     if (facts.type_class == H5T_INTEGER)
         return unfit(
             fmt::format("integers of {} bytes that are none of this machine", facts.value_bytes));
     return unfit(fmt::format(
-        "floating point of {} bytes that is neither float32 nor float64 of this machine",
+        "floating point of {} bytes that is none of float16, bfloat16, float32 and float64 of this "
+        "machine",
         facts.value_bytes));
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/short_float.hpp"
 #include "codec/bound/bound_map.hpp"
 #include "vol/block_dataset.hpp"
 #include "vol/library_state.hpp"
@@ -70,6 +71,14 @@ Range widened(const Range& a, const Range& b) {
 /// JSON has no infinity.
 json number(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
 
+template <class T>
+double as_double(T value) {
+    if constexpr (std::is_floating_point_v<T>)
+        return static_cast<double>(value);
+    else
+        return static_cast<double>(base::to_float(value));
+}
+
 /// Of what differs, finite values alone.
 template <class T>
 double squares_of(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -78,10 +87,23 @@ double squares_of(std::span<const std::byte> a, std::span<const std::byte> b) {
         T x, y;
         std::memcpy(&x, &a[at], sizeof(T));
         std::memcpy(&y, &b[at], sizeof(T));
-        const double error = static_cast<double>(x) - static_cast<double>(y);
+        const double error = as_double(x) - as_double(y);
         if (std::isfinite(error)) sum += error * error;
     }
     return sum;
+}
+double squares_of(DType dtype, std::span<const std::byte> a, std::span<const std::byte> b) {
+    if (is_short_float(dtype))
+        return base::for_short_float(dtype,
+                                     [&]<class Short>(Short) { return squares_of<Short>(a, b); });
+    return dtype == float32 ? squares_of<float>(a, b) : squares_of<double>(a, b);
+}
+
+/// Between 1 and the next larger value.
+double epsilon_of(DType dtype) {
+    if (is_short_float(dtype)) return std::ldexp(1.0, -base::format_of(dtype).mantissa_bits);
+    return dtype == float32 ? std::numeric_limits<float>::epsilon()
+                            : std::numeric_limits<double>::epsilon();
 }
 
 json warnings_for(const ErrorBound& in_units, const Range& range, DType dtype) {
@@ -91,8 +113,7 @@ json warnings_for(const ErrorBound& in_units, const Range& range, DType dtype) {
     const double spread = range.max - range.min;
     if (!(spread >= 0.0)) return warnings;  // no finite value
     const double largest = std::max(std::fabs(range.min), std::fabs(range.max));
-    const double epsilon = dtype == float32 ? std::numeric_limits<float>::epsilon()
-                                            : std::numeric_limits<double>::epsilon();
+    const double epsilon = epsilon_of(dtype);
     const double bound = pointwise ? in_units.value * largest : in_units.value;
     if (bound > 0.01 * spread)
         warnings.push_back(fmt::format("the bound{} is {:.3g} % of the range",
@@ -327,9 +348,7 @@ json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound
             std::vector<std::byte> kept(before.size());
             if (!(*codec)->decode(block->bytes, block->filter_mask, kept).ok()) return nullptr;
             stored += static_cast<double>(block->bytes.size());
-            if (!seen.element.is_exact())
-                squares += seen.dtype() == float32 ? squares_of<float>(before, kept)
-                                                   : squares_of<double>(before, kept);
+            if (!seen.element.is_exact()) squares += squares_of(seen.dtype(), before, kept);
         }
         raw += static_cast<double>(original.size());
         values += static_cast<double>(piece.shape.count());

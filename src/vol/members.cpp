@@ -106,8 +106,7 @@ bool has_heap_values(hid_t type) {
 
 std::optional<Element> element_of(hid_t type) {
     const auto number = store::number_of(type);
-    const bool known = number && *number >= float32 && *number <= uint64;  // bool stays
-    if (known && H5Tequal(type, store::native_type(*number).get()) > 0) return Element{*number};
+    if (number && H5Tequal(type, store::native_type(*number).get()) > 0) return Element{*number};
     if (H5Tget_class(type) != H5T_COMPOUND) return std::nullopt;
     if (auto members = members_of(type); !members.empty())
         return Element{H5Tget_size(type) == members.size() * size_of(float32) ? float32 : float64,
@@ -119,7 +118,9 @@ std::optional<Element> element_of(hid_t type) {
 
 Element opaque_element_of(hid_t type) {
     const std::size_t bytes = H5Tget_size(type);
-    if (auto element = element_of(type); element && element->members.empty()) return *element;
+    auto element = element_of(type);
+    const bool is_word = element && element->members.empty() && element->dtype <= uint64;
+    if (is_word) return *element;
     const bool compound = H5Tget_class(type) == H5T_COMPOUND;
     if (!compound && size_of(word_of(bytes)) == bytes) return Element{word_of(bytes)};
     return words_of(type);

@@ -62,6 +62,9 @@ codec = "sz3"
 path = "zfp"
 codec = "zfp"
 [[dataset]]
+path = "exact_*"
+bound_kind = "lossless"
+[[dataset]]
 path = "/as_asked/*"
 capture = false
 """

@@ -40,6 +40,10 @@ def write(name: str) -> None:
         mask = np.zeros((ROWS, WIDTH), dtype=bool)
         mask[mine, ::7] = True
         masked[mask] = FIELD[mask]
+        flags = group.create_dataset("flags", (ROWS, WIDTH), dtype=bool)
+        flags[mine] = FIELD[mine] > 2.0
+        halves = group.create_dataset("halves", (ROWS, WIDTH), dtype="f2")
+        halves[mine] = FIELD[mine].astype("f2")
         direct = group.create_dataset("direct", (ROWS, WIDTH), dtype="f8")
         direct.write_direct(FIELD, mine, mine)
         file["soft"] = h5py.SoftLink("/fields/deep/plain")
@@ -84,6 +88,9 @@ def check(name: str) -> None:
         assert (group["packed"][...].ravel() == np.arange(ROWS * WIDTH)).all()
         check_near(group["strided"][:, ::2], FIELD[:, ::2])
         check_near(group["strided"][:, 1::2], np.full((ROWS, WIDTH // 2), -1.0))
+        assert group["flags"].dtype == bool and (group["flags"][...] == (FIELD > 2.0)).all()
+        assert group["halves"].dtype == np.float16
+        check_near(group["halves"][...].astype("f8"), FIELD.astype("f2").astype("f8"))
         rows = sorted({r for k in range(comm.size) for r in range(k, ROWS, 3 * comm.size)})
         wanted = np.zeros((ROWS, WIDTH))
         wanted[rows, 5:9] = FIELD[rows, 5:9]
@@ -95,7 +102,7 @@ def check(name: str) -> None:
         assert (file["bodies"]["id"] == np.arange(comm.size)).all()
         names = []
         file.visit(names.append)
-        assert len(names) == 14, names
+        assert len(names) == 16, names
         assert "moved" not in file and file.get("elsewhere", getlink=True).path == "/missing"
         assert file["fields/deep/plain"].dims[0].label == "row"
 
