@@ -36,6 +36,25 @@ class ComplexCodec final : public BlockCodec {
         if (!by_part_) return inner_->encode_exactly(chunk, with_parts(valid));
         return encode_both(chunk, valid, lossless());
     }
+    Result<EncodedBlock> encode_parts(std::span<const std::byte> values,
+                                      std::span<const codec::BundlePart> parts, bool bundled,
+                                      const codec::Canvas* canvas) const override try {
+        if (!by_part_) return BlockCodec::encode_parts(values, parts, bundled, canvas);
+        if (!bundled)
+            return inner_->encode_parts(values, both_of(parts[0].shape, parts[0].bound), true);
+        codec::Canvas of_numbers{parts[0].shape};
+        if (canvas == nullptr) {  // layers
+            of_numbers.shape[0] = 0;
+            for (const codec::BundlePart& part : parts) of_numbers.shape[0] += part.shape[0];
+        } else {
+            of_numbers = *canvas;
+        }
+        const auto boxes = boxes_of(parts);
+        of_numbers.shape = with_parts(of_numbers.shape);
+        return inner_->encode_parts(values, boxes, true, &of_numbers);
+    } catch (const std::bad_alloc&) {
+        return no_memory();
+    }
     Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
                   std::span<std::byte> chunk) const override {
         return inner_->decode(stored, filter_mask, chunk);
@@ -68,6 +87,22 @@ class ComplexCodec final : public BlockCodec {
             copy_box(inside, full, chunk.data(), inside, cut.data(), value_bytes);
             chunk = cut;
         }
+        auto block = inner_->encode_parts(chunk, both_of(valid, bound), true);
+        // It comes as a share of the bound; of one relative to each value that is no error.
+        if (block.ok() && bound.kind == ErrorBound::Kind::absolute) block->max_error *= bound.value;
+        if (block.ok() && bound.kind == ErrorBound::Kind::pointwise_relative)
+            block->max_error = std::numeric_limits<double>::quiet_NaN();
+        return block;
+    } catch (const std::bad_alloc&) {
+        return no_memory();
+    }
+
+    static Status no_memory() {
+        return {StatusCode::no_space, "no memory to encode a block of complex numbers"};
+    }
+
+    /// The real parts of an array, and the imaginary ones.
+    static std::array<codec::BundlePart, 2> both_of(const Shape& valid, const ErrorBound& bound) {
         std::array<codec::BundlePart, 2> parts;
         for (std::uint32_t i = 0; i < parts.size(); ++i) {
             parts[i].shape = valid;
@@ -75,14 +110,25 @@ class ComplexCodec final : public BlockCodec {
             parts[i].component = i;
             parts[i].interleaved = true;
         }
-        auto block = inner_->encode_parts(chunk, parts, true);
-        // It comes as a share of the bound; of one relative to each value that is no error.
-        if (block.ok() && bound.kind == ErrorBound::Kind::absolute) block->max_error *= bound.value;
-        if (block.ok() && bound.kind == ErrorBound::Kind::pointwise_relative)
-            block->max_error = std::numeric_limits<double>::quiet_NaN();
-        return block;
-    } catch (const std::bad_alloc&) {
-        return Status(StatusCode::no_space, "no memory to encode a block of complex numbers");
+        return parts;
+    }
+
+    /// The same of each box, or of layers, which lie one behind the other: boxes of a canvas of
+    /// numbers that are thin along the axis of the parts.
+    static std::vector<codec::BundlePart> boxes_of(std::span<const codec::BundlePart> parts) {
+        std::vector<codec::BundlePart> boxes;
+        Shape layer = Shape::filled(parts[0].shape.rank(), 0);
+        for (const codec::BundlePart& part : parts) {
+            const bool is_box = part.offset.rank() > 0;
+            for (std::uint32_t i = 0; i < 2; ++i) {
+                codec::BundlePart& box = boxes.emplace_back(part);
+                box.shape = with_parts(part.shape, 1);
+                box.offset = with_parts(is_box ? part.offset : layer, i);
+                box.component = i;
+            }
+            layer[0] += part.shape[0];
+        }
+        return boxes;
     }
 
     std::unique_ptr<BlockCodec> inner_;
@@ -100,9 +146,9 @@ std::unique_ptr<BlockCodec> make_complex_codec(std::unique_ptr<BlockCodec> inner
     return std::make_unique<ComplexCodec>(std::move(inner), dtype, chunk, bound, by_part);
 }
 
-Shape with_parts(const Shape& shape) {
+Shape with_parts(const Shape& shape, std::uint64_t last) {
     std::vector<std::uint64_t> extents(shape.data(), shape.data() + shape.rank());
-    extents.push_back(2);
+    extents.push_back(last);
     return Shape(extents);
 }
 

@@ -17,7 +17,7 @@ namespace caesura::hdf5 {
 std::unique_ptr<BlockCodec> make_complex_codec(std::unique_ptr<BlockCodec> inner, DType dtype,
                                                const Shape& chunk, const ErrorBound& bound,
                                                bool by_part);
-/// With the axis of the parts.
-Shape with_parts(const Shape& shape);
+/// With the axis of the parts, of which an array has both if nothing else is said.
+Shape with_parts(const Shape& shape, std::uint64_t last = 2);
 
 }  // namespace caesura::hdf5

@@ -27,6 +27,10 @@ namespace {
 constexpr std::uint64_t k_frame_bytes = 1024;
 
 /// Is the block boxes of a chunk, of which the rest is the fill value?
+/// Of a bundle: complex numbers have two for each part of the job.
+std::size_t arrays_in(const run::Job& job) {
+    return job.parts.size() * (is_complex(job.dtype) ? 2 : 1);
+}
 bool is_boxed(const run::Job& job) { return job.bundled && job.parts.front().offset.rank() > 0; }
 
 std::uint64_t boxed_values(const run::Job& job) {
@@ -93,7 +97,7 @@ void Assembly::predict_jobs() {
                                               [](const auto& part) { return part.as_it_is; });
         if (as_it_is) {
             bytes.mean = static_cast<double>(
-                codec::bundle_bytes_at_most(job.parts.size(), n * size_of(job.dtype)));
+                codec::bundle_bytes_at_most(arrays_in(job), n * size_of(job.dtype)));
             bytes.sigma = 0.0;
         }
         bytes.field = job_fields_[i];
@@ -227,7 +231,7 @@ void Assembly::reserve() {
         const std::uint64_t raw_bytes = job.chunk_bytes();
         const std::uint64_t most = job.parts.empty()
                                        ? raw_bytes + (raw ? 0 : k_frame_bytes)
-                                       : codec::bundle_bytes_at_most(job.parts.size(), raw_bytes);
+                                       : codec::bundle_bytes_at_most(arrays_in(job), raw_bytes);
         wanted.most_bytes.push_back(most);
         wanted.blocks.push_back(
             predict::scaled(predicted_[i], parts_.session.options.reserve_factor, most));
@@ -246,7 +250,7 @@ std::uint64_t Assembly::most_bytes() const {
     std::uint64_t bytes = store::region_overhead_bytes(task_->n_jobs, 0);
     for (std::size_t i = 0; i < task_->n_jobs; ++i)
         bytes +=
-            codec::bundle_bytes_at_most(task_->jobs[i].parts.size(), task_->jobs[i].chunk_bytes()) +
+            codec::bundle_bytes_at_most(arrays_in(task_->jobs[i]), task_->jobs[i].chunk_bytes()) +
             k_frame_bytes;
     return store::align_up(bytes);
 }

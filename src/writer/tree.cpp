@@ -86,7 +86,9 @@ void say_coverage(store::DatasetSpec& dataset, const FieldState& field) {
     if (!field.is_partial()) return;
     const auto fill = field.fill();
     dataset.partial_chunks = field.layout->n_touched;
-    dataset.fill.assign(fill.begin(), fill.begin() + size_of(field.dtype));
+    const std::size_t bytes = size_of(number_type(field.dtype));
+    for (std::size_t at = 0; at < size_of(field.dtype); at += bytes)  // both parts of a complex one
+        dataset.fill.insert(dataset.fill.end(), fill.begin(), fill.begin() + bytes);
 }
 
 void Tree::describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,

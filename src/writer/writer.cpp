@@ -67,12 +67,6 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     if (is_complex(dtype) && shape.rank() == k_max_rank)
         return invalid(fmt::format("{} of {} axes; 1 to {} are possible", to_string(dtype),
                                    shape.rank(), k_max_rank - 1));
-    if (is_complex(dtype) &&
-        (options.bound_map.rules() > 0 || options.coverage == Coverage::partial))
-        return invalid(
-            fmt::format("{} is neither covered in parts nor has a bound map; make two "
-                        "fields of its parts",
-                        to_string(dtype)));
     if (is_integer(dtype) && options.bound_map.rules() > 0)
         return invalid(
             fmt::format("a bound map for {}; integers are stored without loss", to_string(dtype)));

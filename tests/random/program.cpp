@@ -125,7 +125,7 @@ Program::Program(std::uint64_t of_seed, bool to_be_killed) : seed(of_seed) {
     std::vector<Shape> shapes;
     for (std::uint64_t i = 0; i < n_fields; ++i) {
         FieldPlan plan = random_plan(names[i], random);
-        plan.partial = one_in(random, 3) && !is_complex(plan.dtype);
+        plan.partial = one_in(random, 3);
         if (plan.partial) plan.fill = fill_for(plan.dtype, random);
         // The parts of complex numbers take an axis.
         const std::uint64_t most_axes = is_complex(plan.dtype) ? 3 : 4;

@@ -68,10 +68,10 @@ void fill_with(DType dtype, const FillValue& fill, std::size_t n, std::vector<st
             return fill_short<Float16>(fill, n, out);
         case bfloat16:
             return fill_short<Bfloat16>(fill, n, out);
-        case complex64:  // which boxes always cover
-            return out.resize(n * sizeof(std::complex<float>));
+        case complex64:  // of both parts
+            return fill_with<float>(fill, 2 * n, out);
         case complex128:
-            return out.resize(n * sizeof(std::complex<double>));
+            return fill_with<double>(fill, 2 * n, out);
     }
 }
 

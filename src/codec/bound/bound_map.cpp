@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -217,8 +218,48 @@ std::string extents(const Shape& shape) {
 
 }  // namespace
 
+namespace {
+
+/// Of planes that two lists hold to different bounds the tighter one.
+std::vector<BoundLayer> tighter_of(std::span<const BoundLayer> one,
+                                   std::span<const BoundLayer> other) {
+    std::vector<BoundLayer> layers;
+    std::uint64_t of_one = one[0].planes, of_other = other[0].planes;
+    for (std::size_t i = 0, j = 0; i < one.size() && j < other.size();) {
+        const std::uint64_t planes = std::min(of_one, of_other);
+        const double bound = std::min(one[i].bound, other[j].bound);
+        if (!layers.empty() && layers.back().bound == bound)
+            layers.back().planes += planes;
+        else
+            layers.push_back({planes, bound});
+        if ((of_one -= planes) == 0 && ++i < one.size()) of_one = one[i].planes;
+        if ((of_other -= planes) == 0 && ++j < other.size()) of_other = other[j].planes;
+    }
+    return layers;
+}
+
+/// Of complex numbers: each part is a block, and both are held to what is asked of either.
+template <class T>
+std::vector<BoundLayer> layers_of_parts(const BoundMap& map, double elsewhere, const Box& block,
+                                        const T* values) {
+    if (values == nullptr) return layers_of<T>(map, elsewhere, block, nullptr);
+    std::vector<T> part(static_cast<std::size_t>(block.extent.count()));
+    std::array<std::vector<BoundLayer>, 2> layers;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+        for (std::size_t at = 0; at < part.size(); ++at) part[at] = values[2 * at + i];
+        layers[i] = layers_of(map, elsewhere, block, part.data());
+    }
+    return tighter_of(layers[0], layers[1]);
+}
+
+}  // namespace
+
 std::vector<BoundLayer> bound_layers(const BoundMap& map, double elsewhere, const Box& block,
                                      const std::byte* values, DType dtype) {
+    if (dtype == complex64)
+        return layers_of_parts(map, elsewhere, block, reinterpret_cast<const float*>(values));
+    if (dtype == complex128)
+        return layers_of_parts(map, elsewhere, block, reinterpret_cast<const double*>(values));
     if (dtype == float32)
         return layers_of(map, elsewhere, block, reinterpret_cast<const float*>(values));
     if (is_short_float(dtype) && values != nullptr) {
