@@ -43,7 +43,8 @@ void fill(std::byte* chunk, std::size_t bytes, const std::array<std::byte, 8>& v
 
 void gather(const Job& job, const Box& wanted, std::byte* chunk) {
     const std::size_t value_bytes = size_of(job.dtype);
-    const std::size_t fill_bytes = size_of(number_type(job.dtype));  // of both parts of complex ones
+    // Of complex numbers that of both parts.
+    const std::size_t fill_bytes = size_of(number_type(job.dtype));
     if (job.fill) fill(chunk, wanted.extent.count() * value_bytes, *job.fill, fill_bytes);
     for (const PutPart& piece : job.pieces)
         copy_box(piece.part, piece.source_box, piece.source, wanted, chunk, value_bytes);
