@@ -192,6 +192,11 @@ std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path) {
     return std::make_unique<PosixFile>(descriptor, std::move(path));
 }
 
+Status FileSystem::remove(const std::string& path) {
+    if (::unlink(path.c_str()) == 0) return {};
+    return os_error(path, "remove", errno);
+}
+
 FileSystem& FileSystem::posix() {
     static PosixFileSystem instance;
     return instance;

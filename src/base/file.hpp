@@ -47,6 +47,8 @@ class FileSystem {
     /// Wait until the name of a file that is there is on the disk: fsync of the directory it lies
     /// in. ok where the file system knows no such thing, or the directory may not be read.
     virtual Status sync_directory_of(const std::string& path) = 0;
+    /// The name goes; who has the file open keeps it. Errors: io.
+    virtual Status remove(const std::string& path);
     /// The operating system's.
     static FileSystem& posix();
 };

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <new>
 
 #include "hdf5/plugin_loader.hpp"
@@ -156,8 +157,10 @@ FilterBuffer::FilterBuffer(std::span<const std::byte> bytes)
     std::memcpy(data_.get(), bytes.data(), bytes.size());
 }
 
-/// What one process knows about plugins. Used by the thread that owns HDF5 alone, so unlocked.
+/// What one process knows about plugins. Writers, Readers and an application's datasets ask for
+/// them on threads of their own; set-up only, so no worker ever waits.
 struct PluginScan {
+    std::mutex mutex;
     std::map<std::string, unsigned> id_of_path;  ///< 0: looked at, not a usable filter
     std::map<unsigned, std::unique_ptr<FilterPlugin>> loaded;
     std::vector<std::string> complaints;  ///< why files with a fitting name were not usable
@@ -202,6 +205,7 @@ struct PluginScan {
 
 Result<const FilterPlugin*> FilterPlugin::find(unsigned id, const std::string& codec_name) {
     PluginScan& scan = PluginScan::instance();
+    const std::lock_guard lock(scan.mutex);
     if (const auto known = scan.loaded.find(id); known != scan.loaded.end()) {
         return known->second.get();
     }

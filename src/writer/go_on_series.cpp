@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/file.hpp"
 #include "store/append.hpp"
@@ -19,10 +18,12 @@ namespace caesura {
 namespace {
 
 /// Was its run killed before it had made the file? Then nothing of it is lost.
-bool is_half_made(const Status& status, const std::string& path) {
-    std::error_code failed;
-    const auto bytes = std::filesystem::file_size(path, failed);
-    return status.code() == StatusCode::corrupt && !failed && bytes < store::first_region_address();
+bool is_half_made(base::FileSystem& files, const Status& status, const std::string& path) {
+    if (status.code() != StatusCode::corrupt) return false;
+    const auto file = files.open(path, base::FileSystem::Mode::read);
+    if (!file.ok()) return false;
+    const auto bytes = (*file)->size();
+    return bytes.ok() && *bytes < store::first_region_address();
 }
 
 /// While nobody else has it.
@@ -30,9 +31,7 @@ Status remove_file(base::FileSystem& files, const std::string& path) {
     const auto file = files.open(path, base::FileSystem::Mode::read_write);
     if (!file.ok()) return file.status();
     if (Status locked = (*file)->lock(true); !locked.ok()) return locked;
-    std::error_code failed;
-    if (std::filesystem::remove(path, failed)) return {};
-    return {StatusCode::io, fmt::format("{}: cannot be removed: {}", path, failed.message())};
+    return files.remove(path);
 }
 
 }  // namespace
@@ -56,7 +55,7 @@ Status Writer::Impl::find_series() {
     std::vector<std::uint64_t> all;
     for (const base::SeriesName::Found& file : *found) {
         auto part = append_to(files, file.path, {});
-        if (!part.ok() && is_half_made(part.status(), file.path)) {
+        if (!part.ok() && is_half_made(files, part.status(), file.path)) {
             session.say(file.path + ": its run was killed while it made it; passed over");
             continue;
         }

@@ -1,4 +1,5 @@
 // A Writer whose blocks a service compresses and writes: the same file as by itself, whatever dies.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ struct ServedRun {
     bool share_memory = true;
     int ranks = 2;
     unsigned dumps = 4;
+    std::uint64_t dumps_per_file = 0;  ///< 0: all in one file; else a series
     double reserve_factor = 1.0;
     std::string codec = "caesura";
     ErrorBound bound = lossless();
@@ -100,11 +102,13 @@ class ServedWriter : public ::testing::Test {
             writer_options.memory_bytes = options.memory_bytes;
             writer_options.reserve_factor = options.reserve_factor;
             writer_options.durable = false;
+            if (options.dumps_per_file > 0) writer_options.dumps_per_file = options.dumps_per_file;
             writer_options.on_message = [&](std::string_view text) {
                 const std::lock_guard lock(mutex);
                 told.said.emplace_back(text);
             };
-            auto made = Writer::create(path_, std::move(comm), writer_options);
+            const std::string name = options.dumps_per_file > 0 ? place_ + "/run_%06T.h5" : path_;
+            auto made = Writer::create(name, std::move(comm), writer_options);
             note(made.status());
             if (!made.ok()) return;
             Writer& writer = **made;
@@ -135,15 +139,18 @@ class ServedWriter : public ::testing::Test {
         return told;
     }
 
-    void expect_dumps(unsigned dumps, int ranks, double bound = 0.0) const {
+    void expect_dumps(unsigned dumps, int ranks, double bound = 0.0, unsigned per_file = 0) const {
         for (unsigned n = 0; n < dumps; ++n) {
+            const std::string file =
+                per_file == 0 ? path_
+                              : fmt::format("{}/run_{:06}.h5", place_, n / per_file * per_file);
             std::vector<float> expected;
             for (int rank = 0; rank < ranks; ++rank) {
                 const auto part = served_values(rank, n);
                 expected.insert(expected.end(), part.begin(), part.end());
             }
             const auto read =
-                testing::read_dataset(path_, "/data/" + std::to_string(n) + "/meshes/f");
+                testing::read_dataset(file, "/data/" + std::to_string(n) + "/meshes/f");
             ASSERT_EQ(testing::broken(expected, read.values, bound), "") << "dump " << n;
         }
     }
@@ -256,6 +263,26 @@ TEST_F(ServedWriter, gives_back_blocks_that_were_made_for_a_service_that_was_los
     for (run::Job* const job : ready) job->elsewhere = false;
     EXPECT_TRUE((*sink)->write(ready).ok());
     for (const run::Job* const job : ready) EXPECT_EQ(job->state.load(), run::JobState::overflowed);
+}
+
+// Goal: a file for each dump, or every two, is written as one file is.
+TEST_F(ServedWriter, writes_a_series_of_files) {
+    for (const unsigned per_file : {1u, 2u}) {
+        SCOPED_TRACE(per_file);
+        ServedRun options;
+        options.dumps = 7;
+        options.dumps_per_file = per_file;
+        options.bound = absolute(1e-2);
+        const Told told = run(options);
+        ASSERT_EQ(told.errors, std::vector<std::string>{});
+        EXPECT_EQ(told.committed, 6u);
+        EXPECT_GE(told.messages, 7 * 2 * 4) << "blocks of all dumps";
+        expect_dumps(7, 2, 1e-2, per_file);
+        const auto files = std::distance(std::filesystem::directory_iterator(place_), {});
+        EXPECT_EQ(files, (7 + per_file - 1) / per_file);
+        std::filesystem::remove_all(place_);
+        std::filesystem::create_directories(place_);
+    }
 }
 
 // Goal: without a fall-back a service that dies is an error that says so, and what was committed
