@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from caesura.cli import (
     calibrate,
+    doctor,
     info,
     lab,
     recover,
@@ -67,6 +68,7 @@ app.command("verify")(verify.verify)
 app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
+app.command("doctor")(doctor.doctor)
 app.command("together")(together.together)
 app.command("where")(where.where)
 app.add_typer(vol.app, name="vol")

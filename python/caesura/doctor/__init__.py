@@ -1,0 +1,28 @@
+"""What a machine has and lacks for Caesura: the checks behind `caesura doctor`.
+
+Every check is one function with its reason beside it (finding.check). What is not there is said as
+not there; nothing is changed but a file that is made and removed in the directory asked about.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+# Importing them registers their checks, in the order in which they are shown.
+from caesura.doctor import libraries, storage, cores, memory  # noqa: F401  isort: skip
+from caesura.doctor.finding import CHECKS, MUST_SET, NOTE, Ask, Finding
+
+__all__ = ["MUST_SET", "Ask", "Finding", "examine"]
+
+
+def examine(ask: Ask) -> list[Finding]:
+    """All checks. Raises FileNotFoundError or NotADirectoryError of ask.directory alone."""
+    next(ask.directory.iterdir(), None)
+    findings = []
+    for check in CHECKS:
+        try:
+            finding = check.function(ask)
+        except (OSError, ValueError, RuntimeError, subprocess.SubprocessError) as error:
+            finding = Finding(NOTE, f"cannot be looked at: {error}")
+        findings.append(finding.of(check))
+    return findings
