@@ -48,8 +48,19 @@ def cpu_limit(root: Path) -> float:
 
 
 def usable(ask: Ask) -> int:
-    """Cores that this process can really use."""
+    """Hardware threads that this process can really use."""
     return max(1, math.floor(min(len(os.sched_getaffinity(0)), cpu_limit(ask.root))))
+
+
+def whole_cores(ask: Ask) -> int:
+    """The same with each core counted once: mpirun and batch systems bind ranks to such."""
+    folder = ask.root / "sys/devices/system/cpu"
+    files = (folder / f"cpu{n}/topology/thread_siblings_list" for n in os.sched_getaffinity(0))
+    try:
+        seen = len({file.read_text() for file in files})
+    except OSError:
+        return usable(ask)
+    return min(seen, usable(ask))
 
 
 def as_ranges(cores: set[int]) -> str:
@@ -70,6 +81,8 @@ def cores(ask: Ask) -> Finding:
     limit = cpu_limit(ask.root)
     cgroup = "no cgroup limit" if limit == math.inf else f"cgroup limit: {limit:.3g} cores"
     found = f"{there} here; this process may use {len(mask)} ({as_ranges(mask)}); {cgroup}"
+    if whole_cores(ask) < usable(ask):
+        found += f"; with hardware threads: {whole_cores(ask)} whole cores"
     if len(mask) == 1 and there > 1:
         do = "Bind ranks to more cores: mpirun --map-by slot:PE=2, srun --cpus-per-task=2."
         return Finding(MUST_SET, found, do)

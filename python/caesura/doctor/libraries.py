@@ -92,7 +92,7 @@ def filter_plugin(ask: Ask) -> Finding:
     missing = [place for place in path.split(":") if place and not Path(place).is_dir()]
     shown = f"HDF5_PLUGIN_PATH={path}" if path else "HDF5_PLUGIN_PATH is not set"
     if missing:
-        shown += f" (no directory: {', '.join(missing)})"
+        shown += f" (no directory: {', '.join(missing)}; HDF5 may look no further)"
     core, number = _core()
     answer = _probe("filter", core, str(number))
     if answer["found"]:
@@ -102,7 +102,8 @@ def filter_plugin(ask: Ask) -> Finding:
         own = hdf5.plugin_path()
     except RuntimeError as error:
         return Finding(MUST_SET, f"{error}; {shown}", "Build the target h5caesura.")
-    kept = [place for place in path.split(":") if place and place not in missing]
+    # HDF5 1.10 looks no further than a directory that is not there.
+    kept = [place for place in path.split(":") if place and place not in (*missing, own)]
     value = ":".join([own, *kept])
     found = f"HDF5 does not find it; {shown}"
     if not path:  # Python needs none, and hdf5plugin connects its filters only without it

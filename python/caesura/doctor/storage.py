@@ -52,13 +52,15 @@ def mount_of(ask: Ask) -> tuple[str, str, set[str]]:
 
 @check("file system", "how fast and how safe files are is decided here")
 def file_system(ask: Ask) -> Finding:
-    place, kind, options = mount_of(ask)
+    place, kind, _ = mount_of(ask)
     numbers = os.statvfs(ask.directory)
     free = numbers.f_bavail * numbers.f_frsize
     found = f"{kind}, mounted at {place}; {size(free)} free"
-    if "ro" in options or not os.access(ask.directory, os.W_OK):
+    try:
+        tempfile.TemporaryFile(dir=ask.directory).close()
+    except OSError as error:
         do = "Name a directory that dumps can be written to: `caesura doctor DIRECTORY`."
-        return Finding(MUST_SET, f"{found}; you cannot write here", do)
+        return Finding(MUST_SET, f"{found}; no file can be made here: {error.strerror}", do)
     if kind in _REMARKS:
         return Finding(NOTE, found, _REMARKS[kind])
     return Finding(OK, found)
@@ -105,10 +107,12 @@ def _lustre(directory: Path) -> Finding:
 def locks(ask: Ask) -> Finding:
     _, kind, options = mount_of(ask)
     try:
-        with tempfile.TemporaryFile(dir=ask.directory) as file:
+        file = tempfile.TemporaryFile(dir=ask.directory)  # noqa: SIM115  closed below
+    except OSError:
+        return Finding(NOTE, "not tried: no file can be made here")
+    try:
+        with file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except PermissionError:
-        return Finding(NOTE, "not tried: you cannot write here")
     except OSError as error:
         do = "Ask for a mount with flock, or choose another directory."
         return Finding(MUST_SET, f"flock fails here: {error.strerror}", do)
