@@ -20,7 +20,7 @@ def layout(ask: Ask) -> tuple[int, int]:
 
 
 def script(system: str, ask: Ask, findings: Sequence[Finding]) -> str:
-    """For one node like this one."""
+    """For one node like this one. Whatever runs is set; what people are to do is a comment."""
     ranks, cores = layout(ask)
     head = _slurm if system == "slurm" else _pbs
     lines = ["#!/bin/bash", *head(ranks, cores, ask.threads)]
@@ -33,7 +33,8 @@ def script(system: str, ask: Ask, findings: Sequence[Finding]) -> str:
     for finding in findings:
         variables.update(finding.variables)
         if finding.state == MUST_SET:
-            lines += [f"# {finding.name}: {finding.found}. {finding.do}"]
+            lines += [f"# {finding.name}: {finding.found}."]
+            lines += [f"# {finding.do}"] * (not finding.variables and not finding.commands)
         elif finding.do:
             lines += [f"# {finding.name}: {finding.do}"]
         lines += [f"export {name}={shlex.quote(value)}"

@@ -36,7 +36,7 @@ def _core() -> tuple[str, int]:
     """The compiled module and the filter's number; RuntimeError: it is not there."""
     spec = importlib.util.find_spec("caesura._core")
     if spec is None or spec.origin is None:
-        raise RuntimeError("the compiled module caesura._core is missing; run `pip install .`")
+        raise RuntimeError("the compiled module caesura._core is missing")
     try:
         from caesura import _core
     except ImportError as error:
@@ -64,13 +64,12 @@ def launcher() -> tuple[str, str]:
 
 @check("HDF5", "it writes and reads the files; the connector needs a parallel one from 1.14 on")
 def hdf5_found(ask: Ask) -> Finding:
-    parts = []
     try:
         core, number = _core()
-        answer = _probe("filter", core, str(number))
-        parts.append(f"Caesura uses {answer['version']} ({answer['library']})")
     except RuntimeError as error:
         return Finding(MUST_SET, str(error), "Build or install Caesura: `pip install .`.")
+    answer = _probe("filter", core, str(number))
+    parts = [f"Caesura uses {answer['version']} ({answer['library']})"]
     wrapper = shutil.which("h5pcc")
     said = ask_program("h5pcc", "-showconfig")
     if said is None:
