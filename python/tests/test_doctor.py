@@ -15,14 +15,14 @@ import pytest
 from caesura import vol
 from caesura.doctor import MUST_SET, Ask, Finding, cores, examine, libraries, memory, storage
 from caesura.doctor import job as jobs
-from caesura.doctor.finding import ABSENT, NOTE, OK
+from caesura.doctor.finding import ABSENT, NOTE, OK, ranks_of_job
 
 HAS_OPEN_MPI = libraries.launcher()[0] == libraries.OPEN_MPI
 try:
     CONNECTOR = vol.connector_path()
 except RuntimeError:
     CONNECTOR = ""
-HERE = len(os.sched_getaffinity(0))
+HERE, WHOLE = cores.usable(Ask(Path())), cores.whole_cores(Ask(Path()))
 
 
 @pytest.fixture(autouse=True)
@@ -103,10 +103,12 @@ def test_programs_that_fail_or_babble_are_reported_and_no_traceback(tmp_path, pr
     assert "does not say its version" in found["HDF5"]["found"]
 
 
-def test_no_directory_is_an_error_in_a_sentence(tmp_path):
-    answer = command(tmp_path / "none", "--json")
+@pytest.mark.parametrize(("name", "word"), [("none", "does not exist"), ("file", "no directory")])
+def test_no_directory_is_an_error_in_a_sentence(tmp_path, name, word):
+    (tmp_path / "file").touch()
+    answer = command(tmp_path / name, "--json")
     assert answer.returncode == 3
-    assert json.loads(answer.stdout)["error"].endswith("does not exist; check the path")
+    assert word in json.loads(answer.stdout)["error"]
 
 
 def test_a_directory_without_room_for_files_must_be_another():
@@ -217,6 +219,41 @@ def test_more_threads_than_cores_are_found_and_the_right_numbers_named(tmp_path)
     assert cores.ranks(Ask(tmp_path)).state == ABSENT
 
 
+RANKS = """if True:
+    from pathlib import Path
+    from caesura.doctor import Ask, cores
+    from caesura.doctor.finding import ranks_of_job
+    finding = cores.ranks(Ask(Path("."), ranks_of_job()))
+    print(finding.state + ": " + finding.found)
+"""
+
+
+@pytest.mark.skipif(not HAS_OPEN_MPI or HERE < 2, reason="needs Open MPI and two cores")
+def test_cores_of_ranks_that_are_bound_are_those_of_all():
+    root = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
+    line = ["mpirun", "-n", "2", "--bind-to", "core", "sh", "-c", '"$@"; true', "sh"]
+    done = subprocess.run([*line, sys.executable, "-c", RANKS], env={**os.environ, **root},
+                          capture_output=True, text=True, check=False, timeout=60)  # fmt: skip
+    assert done.stdout == f"ok: ranks x threads: 2 x 1, cores: {HERE}\n" * 2, done.stderr
+
+
+@pytest.mark.skipif(HERE < 2, reason="needs two cores")
+@pytest.mark.parametrize(("there", "state"), [(2, OK), (1, MUST_SET)])
+def test_slurm_says_how_many_cores_its_bound_ranks_have(monkeypatch, there, state):
+    """In a process whose parents are bound as it is, as Slurm's are to its user."""
+    monkeypatch.setenv("SLURM_LOCALID", "0")
+    monkeypatch.setenv("SLURM_TASKS_PER_NODE", "2(x3)")
+    monkeypatch.setenv("SLURM_CPUS_ON_NODE", str(there))
+    monkeypatch.setattr(cores, "ancestors", lambda: iter(()))
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        finding = cores.ranks(Ask(Path(), ranks_of_job()))
+    finally:
+        os.sched_setaffinity(0, before)
+    assert (finding.state, finding.found) == (state, f"ranks x threads: 2 x 1, cores: {there}")
+
+
 @pytest.mark.skipif(not HAS_OPEN_MPI or HERE < 2, reason="needs Open MPI and two cores")
 def test_a_spinning_mpi_matters_where_ranks_share_cores(tmp_path, monkeypatch):
     full, half = Ask(tmp_path, HERE), Ask(tmp_path, HERE // 2)
@@ -317,7 +354,7 @@ def run_script(text: str, folder: Path, **variables: str) -> str:
 
 
 @pytest.mark.skipif(not HAS_OPEN_MPI, reason="needs Open MPI")
-@pytest.mark.parametrize("ranks", [None, HERE, 2 * HERE])
+@pytest.mark.parametrize("ranks", [None, HERE, HERE + 1])
 def test_the_script_for_pbs_starts_ranks_that_get_what_was_set(tmp_path, ranks):
     ask = Ask(tmp_path, ranks)
     root = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
@@ -326,7 +363,7 @@ def test_the_script_for_pbs_starts_ranks_that_get_what_was_set(tmp_path, ranks):
     assert said.startswith("said\n")
     count = ranks or jobs.layout(ask)[0]
     assert said.count("with OMP_NUM_THREADS=1 and /a b:/c\n") == count
-    if ranks is None and cores.whole_cores(ask) == HERE and HERE >= 2:
+    if ranks is None and WHOLE == HERE >= 2:
         assert said.count("rank on 2 ") == count  # and one to compress on
 
 
@@ -334,14 +371,14 @@ def test_the_script_for_pbs_speaks_to_the_mpi_that_is_there(tmp_path, program):
     program("mpirun", "echo HYDRA")
     program("mpiexec", "printf '%s\\n' \"$*\"")
     said = run_script(jobs.script("pbs", Ask(tmp_path, 1), []), tmp_path, PBS_O_WORKDIR=".")
-    assert said == f"-n 1 -bind-to core:{min(2, HERE)} ./application\n"
+    assert said == f"-n 1 -bind-to core:{min(2, WHOLE)} ./application\n"
 
 
 def test_the_script_for_slurm_hands_on_the_cores_of_a_rank(tmp_path, program):
     program("srun", 'echo "$@"; eval "shift $(($# - 1))"; exec "$1"')
     text = jobs.script("slurm", Ask(tmp_path, 1), [SETTING])
     first, second, third = run_script(text, tmp_path).splitlines()
-    per_rank = min(2, HERE)
+    per_rank = min(2, WHOLE)
     assert f"#SBATCH --cpus-per-task={per_rank}\n" in text
     assert first == "said"
     assert second == f"--cpus-per-task={per_rank} --cpu-bind=cores ./application"

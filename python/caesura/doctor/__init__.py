@@ -16,7 +16,9 @@ __all__ = ["MUST_SET", "Ask", "Finding", "examine"]
 
 
 def examine(ask: Ask) -> list[Finding]:
-    """All checks. Raises FileNotFoundError or NotADirectoryError of ask.directory alone."""
+    """All checks. Raises OSError (no such directory, not to be looked at) or ValueError."""
+    if ask.directory.is_file():
+        raise ValueError(f"{ask.directory} is no directory; name the one that dumps go to")
     next(ask.directory.iterdir(), None)
     findings = []
     for check in CHECKS:

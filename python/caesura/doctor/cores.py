@@ -10,6 +10,8 @@ from pathlib import Path
 from caesura.doctor.finding import ABSENT, MUST_SET, NOTE, OK, Ask, Finding, ask_program, check
 from caesura.doctor.libraries import OPEN_MPI, launcher
 
+# Of a process that a launcher started as a rank: Open MPI's, MPICH's, Slurm's.
+RANK_VARIABLES = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
 _YIELD = "OMPI_MCA_mpi_yield_when_idle"
 
 
@@ -47,15 +49,41 @@ def cpu_limit(root: Path) -> float:
     return limit
 
 
+def ancestors() -> Iterator[int]:
+    """Processes of this user that started this one, the nearest first."""
+    process = os.getppid()
+    while process > 1 and os.stat(f"/proc/{process}").st_uid == os.getuid():
+        yield process
+        # Behind the name, which may hold anything: state, parent.
+        process = int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def of_all_ranks() -> set[int]:
+    """Hardware threads that the ranks here share.
+
+    A rank that is bound sees its own; what started it was not bound. Slurm's starter is root's, but
+    Slurm says how many there are, and which they are does not matter."""
+    mine = os.sched_getaffinity(0)
+    if not any(name in os.environ for name in RANK_VARIABLES):
+        return mine
+    for process in ancestors():
+        if mine < os.sched_getaffinity(process):
+            return os.sched_getaffinity(process)
+    of_slurm = os.environ.get("SLURM_CPUS_ON_NODE", "")
+    if of_slurm.isdecimal() and int(of_slurm) > len(mine):
+        return set(range(int(of_slurm)))
+    return mine
+
+
 def usable(ask: Ask) -> int:
-    """Hardware threads that this process can really use."""
-    return max(1, math.floor(min(len(os.sched_getaffinity(0)), cpu_limit(ask.root))))
+    """Hardware threads that the ranks here can really use."""
+    return max(1, math.floor(min(len(of_all_ranks()), cpu_limit(ask.root))))
 
 
 def whole_cores(ask: Ask) -> int:
     """The same with each core counted once: mpirun and batch systems bind ranks to such."""
     folder = ask.root / "sys/devices/system/cpu"
-    files = (folder / f"cpu{n}/topology/thread_siblings_list" for n in os.sched_getaffinity(0))
+    files = (folder / f"cpu{n}/topology/thread_siblings_list" for n in of_all_ranks())
     try:
         seen = len({file.read_text() for file in files})
     except OSError:
@@ -97,7 +125,7 @@ def ranks(ask: Ask) -> Finding:
     have = usable(ask)
     if ask.ranks is None:
         return Finding(ABSENT, "not known outside of a job; --ranks says how many")
-    found = f"{ask.ranks} ranks x {ask.threads} threads on {have} cores"
+    found = f"ranks x threads: {ask.ranks} x {ask.threads}, cores: {have}"
     if ask.ranks * ask.threads > have:
         most = max(1, have // ask.ranks)
         do = f"Start at most {max(1, have // ask.threads)} ranks here"
@@ -135,7 +163,7 @@ def waiting(ask: Ask) -> Finding:
     if yields:
         found += ", so compress threads without cores of their own get on"
         return Finding(OK, found, variables={_YIELD: "1"})
-    found += f"; {ask.ranks} ranks need {needed} cores with one more each, {have} are there"
+    found += f"; cores with one more for each rank: {needed}, there: {have}"
     if family == OPEN_MPI:
         do = "export OMPI_MCA_mpi_yield_when_idle=1, or start fewer ranks with two cores each."
         return Finding(MUST_SET, found, do, {_YIELD: "1"})
