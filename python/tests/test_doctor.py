@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -29,7 +30,7 @@ HERE, WHOLE = cores.usable(Ask(Path())), cores.whole_cores(Ask(Path()))
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No variable of the machine that runs the tests decides."""
     for name in list(os.environ):
-        if name.startswith(("HDF5_", "OMPI_", "SLURM_", "OMP_", "MPI_")):
+        if name.startswith(("HDF5_", "OMPI_", "SLURM_", "OMP_", "MPI_", "PBS_")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -217,6 +218,16 @@ def test_more_threads_than_cores_are_found_and_the_right_numbers_named(tmp_path)
     assert finding.state == MUST_SET
     assert "OMP_NUM_THREADS=1" in finding.do
     assert cores.ranks(Ask(tmp_path)).state == ABSENT
+
+
+def test_pbs_lists_its_ranks_host_by_host(tmp_path, monkeypatch):
+    assert ranks_of_job() is None
+    own = socket.gethostname().partition(".")[0]
+    (tmp_path / "nodes").write_text(f"{own}.cluster\n{own}.cluster\nanother\n{own}\n")
+    monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "nodes"))
+    assert ranks_of_job() == 3
+    monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "gone"))
+    assert ranks_of_job() is None
 
 
 RANKS = """if True:

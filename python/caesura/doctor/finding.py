@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -85,7 +86,13 @@ def ranks_of_job() -> int | None:
                  "SLURM_TASKS_PER_NODE"):  # fmt: skip
         if number := re.match(r"[1-9]\d*", os.environ.get(name, "")):
             return int(number[0])
-    return None
+    # PBS names each host once for each of its ranks.
+    try:
+        hosts = Path(os.environ.get("PBS_NODEFILE", "")).read_text().split()
+    except OSError:
+        return None
+    own = socket.gethostname().partition(".")[0]
+    return sum(host.partition(".")[0] == own for host in hosts) or None
 
 
 def threads_of_job() -> int:
