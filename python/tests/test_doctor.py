@@ -370,7 +370,9 @@ def test_the_script_for_pbs_starts_ranks_that_get_what_was_set(tmp_path, ranks):
     ask = Ask(tmp_path, ranks)
     root = dict.fromkeys(("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")
     findings = [SETTING, replace(SETTING, variables=root, commands=())]
-    said = run_script(jobs.script("pbs", ask, findings), tmp_path, PBS_O_WORKDIR=str(tmp_path))
+    text = jobs.script("pbs", ask, findings)
+    assert " -x HDF5_PLUGIN_PATH " in text  # on this node a rank would inherit it
+    said = run_script(text, tmp_path, PBS_O_WORKDIR=str(tmp_path))
     assert said.startswith("said\n")
     count = ranks or jobs.layout(ask)[0]
     assert said.count("with OMP_NUM_THREADS=1 and /a b:/c\n") == count
