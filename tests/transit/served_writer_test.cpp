@@ -265,24 +265,43 @@ TEST_F(ServedWriter, gives_back_blocks_that_were_made_for_a_service_that_was_los
     for (const run::Job* const job : ready) EXPECT_EQ(job->state.load(), run::JobState::overflowed);
 }
 
-// Goal: a file for each dump, or every two, is written as one file is.
-TEST_F(ServedWriter, writes_a_series_of_files) {
-    for (const unsigned per_file : {1u, 2u}) {
-        SCOPED_TRACE(per_file);
-        ServedRun options;
-        options.dumps = 7;
-        options.dumps_per_file = per_file;
-        options.bound = absolute(1e-2);
-        const Told told = run(options);
-        ASSERT_EQ(told.errors, std::vector<std::string>{});
-        EXPECT_EQ(told.committed, 6u);
-        EXPECT_GE(told.messages, 7 * 2 * 4) << "blocks of all dumps";
-        expect_dumps(7, 2, 1e-2, per_file);
-        const auto files = std::distance(std::filesystem::directory_iterator(place_), {});
-        EXPECT_EQ(files, (7 + per_file - 1) / per_file);
-        std::filesystem::remove_all(place_);
-        std::filesystem::create_directories(place_);
-    }
+// Goal: a file for each dump, or every two, is written as one file is: with the service, and where
+// it is killed between two files, within one, and is started again.
+TEST_F(ServedWriter, writes_a_series_of_files_with_and_without_its_service) {
+    for (const unsigned per_file : {1u, 2u})
+        for (const bool killed : {false, true}) {
+            SCOPED_TRACE(fmt::format("{} a file, killed: {}", per_file, killed));
+            ServedRun options;
+            options.dumps = 7;
+            options.dumps_per_file = per_file;
+            options.bound = absolute(1e-2);
+            std::map<unsigned, std::int64_t> messages;  // of clients, before dumps
+            if (killed) {
+                options.on_loss = transit::OnLoss::write_here;
+                options.hub.service.recover = false;
+                options.before_dump = [&](transit::Loopback& hub, unsigned n) {
+                    hub.wait_for_port();
+                    if (n == 3) hub.kill_service();
+                    if (n == 5) {
+                        hub.restart_service();
+                        let_time_pass();
+                    }
+                    messages[n] = hub.messages();
+                };
+            }
+            const Told told = run(options);
+            ASSERT_EQ(told.errors, std::vector<std::string>{});
+            EXPECT_EQ(told.committed, 6u);
+            EXPECT_EQ(told.lost_services, killed ? 1u : 0u);
+            EXPECT_EQ(told.regained_services, killed ? 1u : 0u);
+            // The service had blocks: of all files, and of the last one again.
+            EXPECT_GE(told.messages - messages[6], 2 * 4);
+            expect_dumps(7, 2, 1e-2, per_file);
+            const auto files = std::distance(std::filesystem::directory_iterator(place_), {});
+            EXPECT_EQ(files, (7 + per_file - 1) / per_file);
+            std::filesystem::remove_all(place_);
+            std::filesystem::create_directories(place_);
+        }
 }
 
 // Goal: without a fall-back a service that dies is an error that says so, and what was committed

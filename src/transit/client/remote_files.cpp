@@ -9,6 +9,14 @@ namespace {
 /// Of one file, for a service on another node.
 constexpr std::uint64_t k_most_unsynced_bytes = std::uint64_t{64} << 20;
 
+/// A length that may have been lost. Other ranks may have written behind it since, so the file is
+/// never made shorter: what is left of an older file behind the end is nobody's.
+Status make_at_least(base::File& file, std::uint64_t bytes) {
+    const auto size = file.size();
+    if (!size.ok()) return size.status();
+    return *size < bytes ? file.truncate(bytes) : Status();
+}
+
 }  // namespace
 
 std::string absolute(const std::string& path) {
@@ -99,7 +107,7 @@ Result<base::File*> RemoteFile::here() {
     if (lock_ != Lock::none)
         if (Status status = (*opened)->lock(lock_ == Lock::exclusive); !status.ok()) return status;
     for (const Change& change : unsynced_) {
-        const Status status = change.cuts ? (*opened)->truncate(change.offset)
+        const Status status = change.cuts ? make_at_least(**opened, change.offset)
                                           : (*opened)->write_at(change.offset, change.bytes);
         if (!status.ok()) return status;
     }
