@@ -50,22 +50,28 @@ class GoldenNoise {
     std::uint64_t state_;
 };
 
+/// Calls what(axis, index along it) for each axis of a shape, the fastest first.
+template <class What>
+void for_each_axis(const Shape& shape, std::size_t i, What what) {
+    for (int axis = shape.rank() - 1; axis >= 0; --axis) {
+        what(axis, static_cast<std::int64_t>(i % shape[axis]));
+        i /= shape[axis];
+    }
+}
+
 /// Parabolas along the axes, between about -1 and 1 each, and noise of a hundredth.
 template <class T>
 std::vector<T> golden_waves(const Shape& shape) {
     GoldenNoise noise(shape.count());
     std::vector<T> values(shape.count());
     for (std::size_t i = 0; i < values.size(); ++i) {
-        std::size_t rest = i;
         std::int64_t sum = 0;
-        for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-            const auto at = static_cast<std::int64_t>(rest % shape[axis]);
-            rest /= shape[axis];
+        for_each_axis(shape, i, [&](int axis, std::int64_t at) {
             const std::int64_t period = 17 + 6 * axis;
             const std::int64_t phase = at % period;
             const std::int64_t wave = phase * (period - phase) * 4096 / (period * period);
             sum += (at / period) % 2 == 0 ? wave : -wave;
-        }
+        });
         // Noise down to the last bits, or nothing but the lossless path would ever be taken.
         const auto fraction = static_cast<std::int64_t>(noise.next() % (std::uint64_t{9} << 40));
         values[i] = static_cast<T>((sum << 40) + fraction) / static_cast<T>(std::int64_t{1} << 50);
@@ -88,14 +94,11 @@ std::vector<T> golden_burst(const Shape& shape) {
     GoldenNoise noise(7);
     std::vector<T> values(shape.count());
     for (std::size_t i = 0; i < values.size(); ++i) {
-        std::size_t rest = i;
         std::uint64_t far = 0;
-        for (int axis = shape.rank() - 1; axis >= 0; --axis) {
-            const auto at = static_cast<std::int64_t>(rest % shape[axis]);
-            rest /= shape[axis];
+        for_each_axis(shape, i, [&](int axis, std::int64_t at) {
             const std::int64_t off = at - static_cast<std::int64_t>(shape[axis] / 3);
             far += static_cast<std::uint64_t>(off * off);
-        }
+        });
         const std::uint64_t fraction = noise.next() >> 40;
         if (far <= 36) values[i] = static_cast<T>(fraction >> far / 4) / static_cast<T>(1 << 24);
     }
