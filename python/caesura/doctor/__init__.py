@@ -1,7 +1,8 @@
 """What a machine has and lacks for Caesura: the checks behind `caesura doctor`.
 
-Every check is one function with its reason beside it (finding.check). What is not there is said as
-not there; nothing is changed but a file that is made and removed in the directory asked about.
+Each check is a function; the decorator `finding.check` holds the reason for it. A check reports what
+is missing as missing. A check changes nothing, except that one makes a file in the directory asked
+about and removes it again.
 """
 
 from __future__ import annotations
