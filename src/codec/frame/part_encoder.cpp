@@ -286,6 +286,7 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
     const bool adapts = is_worth_adapting(adaptive.bytes, rans.bytes, shape.count());
     choice.kind = adapts ? adaptive.kind : rans.kind;
     choice.coding = adapts ? Coding::adaptive : Coding::rans;
+    if (adapts) choice.bytes = adaptive.bytes;
 }
 
 template <class T>
@@ -418,7 +419,9 @@ Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Sha
             std::llround(static_cast<double>(bytes(Look::brief)) * choice.whole_over_brief));
         return choice;
     }
-    choice.bytes = bytes(Look::whole);
+    // Where adaptive coding has just been chosen its bytes are known: no tables matter to it.
+    const bool is_measured = request.chosen == nullptr && coding == Coding::adaptive;
+    if (!is_measured) choice.bytes = bytes(Look::whole);
     if (request.is_first_look)
         choice.whole_over_brief =
             static_cast<double>(choice.bytes) / static_cast<double>(bytes(Look::brief));
