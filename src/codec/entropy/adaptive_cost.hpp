@@ -1,10 +1,9 @@
 // What sampled codes would cost, coded adaptively.
 //
 // Invariants:
-//  - The coder's own model (adaptive_model.hpp) tells every bit's cost. It sees the sample twice:
-//  of
-//    a block, of which the sample is a small part, it knows most of what it will by the second
-//    time. What it did not know the first time a block pays once.
+//  - The coder's own model (adaptive_model.hpp) tells every bit's cost. It sees the sample
+//    twice. By the second time it knows most of what it will know of the block, of which the sample
+//    is a small part. What it did not know the first time a block pays once.
 //  - Integer arithmetic: the same on every machine.
 #pragma once
 

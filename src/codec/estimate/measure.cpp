@@ -186,8 +186,6 @@ void measure_whole(const Spots<T>& spots, const Shape& shape, const Quantiser<T>
 
 /// Of so many values a level's codes need not be sampled.
 constexpr std::uint64_t k_few_values = 8192;
-/// A bursty block of no more values is coded faster than it is sampled.
-constexpr std::uint64_t k_few_bursty_values = 1U << 18;
 /// What is coarser is 1/512 of the block: like this level, but for some bits more, about 1.3 for
 /// each level on.
 constexpr int k_last_sampled_level = 2;

@@ -10,6 +10,9 @@ namespace caesura::codec {
 /// block, which are at the same places, most of that cancels.
 enum class Look { whole, brief };
 
+/// A bursty block of no more values is coded faster than it is sampled.
+inline constexpr std::uint64_t k_few_bursty_values = 1U << 18;
+
 struct Measuring {
     Look look = Look::whole;
     bool planes = false;      ///< the codes go into planes; else what follows

@@ -266,6 +266,8 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
                                           Mode mode, Choice& choice) {
     // Adaptive coding makes up for less than this between predictors.
     constexpr std::uint64_t k_out_of_reach = 2;
+    // A brief look, which costs a quarter, is enough to pass over most large blocks.
+    constexpr double k_brief_doubt = 0.15;
     struct Best {
         PartKind kind{};
         std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max() / k_out_of_reach;
@@ -273,16 +275,29 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
             if (other_bytes > 0 && other_bytes < bytes) *this = {other, other_bytes};
         }
     };
+    const auto both = [&](Look look, Best& rans, Best& adaptive) {
+        for (const PartKind kind : {PartKind::interpolation, PartKind::lorenzo}) {
+            if (kind == PartKind::lorenzo && mode == Mode::strong) continue;
+            choice.kind = kind;
+            const Measured found = measure(
+                typed<T>().spots, shape, quantiser, choice,
+                {.look = look, .tables = built_in, .adaptive_below = k_out_of_reach * rans.bytes},
+                scratch);
+            rans.offer(kind, found.bytes);
+            adaptive.offer(kind, found.adaptive_bytes);
+        }
+    };
+    const PartKind chosen = choice.kind;
     Best rans, adaptive;
-    for (const PartKind kind : {PartKind::interpolation, PartKind::lorenzo}) {
-        if (kind == PartKind::lorenzo && mode == Mode::strong) continue;
-        choice.kind = kind;
-        const Measured found =
-            measure(typed<T>().spots, shape, quantiser, choice,
-                    {.tables = built_in, .adaptive_below = k_out_of_reach * rans.bytes}, scratch);
-        rans.offer(kind, found.bytes);
-        adaptive.offer(kind, found.adaptive_bytes);
+    if (shape.count() > k_few_bursty_values) {
+        both(Look::brief, rans, adaptive);
+        if (!is_worth_adapting(adaptive.bytes, rans.bytes, shape.count(), k_brief_doubt)) {
+            choice.kind = chosen;
+            return;
+        }
+        rans = adaptive = {};
     }
+    both(Look::whole, rans, adaptive);
     const bool adapts = is_worth_adapting(adaptive.bytes, rans.bytes, shape.count());
     choice.kind = adapts ? adaptive.kind : rans.kind;
     choice.coding = adapts ? Coding::adaptive : Coding::rans;
