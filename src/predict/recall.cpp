@@ -20,6 +20,9 @@ namespace {
 // What a look could save is not worth it below these. A region of the file is whole pages.
 constexpr double k_page_bytes = 4096.0;
 constexpr double k_tolerated_share = 0.01;
+// Nor where a look errs as much itself: it must halve the error to be worth its time. What is
+// recalled is reserved for at three of its spreads, so this ends where looks are bad.
+constexpr double k_worth_a_look = 2.0, k_most_tolerated_share = 0.03;
 
 constexpr double k_prior_steps = 4.0;   // how many steps the prior spread is worth
 constexpr double k_least_step = 0.003;  // no field is more regular than this
@@ -31,6 +34,12 @@ constexpr double k_activity_floor = 1.0 / 512;
 // a field's blocks take turns: the cost of choosing is spread over dumps.
 constexpr std::uint64_t k_settings_dumps = 8;
 constexpr double k_settings_change = 0.125;
+
+// How much more goes on in one of two than in the other, as a share.
+double change_of(double activity, double other) {
+    const auto [less, more] = std::minmax(activity, other);
+    return (more + k_activity_floor) / (less + k_activity_floor) - 1.0;
+}
 
 }  // namespace
 
@@ -47,11 +56,11 @@ std::optional<Features> SizeModel::recall(std::uint64_t block, std::uint64_t val
     const Past& was = found->second;
     if (!(was.activity >= 0.0) || was.values != values) return {};
     const double bytes = std::exp(was.log_size) * static_cast<double>(values);
-    const double tolerated = std::max(k_page_bytes, k_tolerated_share * bytes);
+    const double look_share = k_worth_a_look * std::sqrt(look_var(bytes, values));
+    const double share = std::clamp(look_share, k_tolerated_share, k_most_tolerated_share);
+    const double tolerated = std::max(k_page_bytes, share * bytes);
     if (bytes * std::sqrt(recall_var()) > tolerated) return {};
-    const auto [less, more] = std::minmax(activity, was.activity);
-    const double change = (more + k_activity_floor) / (less + k_activity_floor) - 1.0;
-    if (bytes * change > tolerated) return {};
+    if (bytes * change_of(activity, was.activity) > tolerated) return {};
     Features features;
     features.block = block;
     features.values = values;
@@ -98,9 +107,8 @@ std::optional<codec::Choice> SizeModel::settings(std::uint64_t block, std::uint6
     const Past& was = found->second;
     if (!(was.settings_activity >= 0.0) || was.values != values) return {};
     if (was.settings_age >= k_settings_dumps) return {};
-    const auto [less, more] = std::minmax(activity, was.settings_activity);
-    const double change = (more + k_activity_floor) / (less + k_activity_floor) - 1.0;
-    return change > k_settings_change ? std::nullopt : was.settings;
+    if (change_of(activity, was.settings_activity) > k_settings_change) return {};
+    return was.settings;
 }
 
 // The first time blocks are of different ages, so that they are not all asked again at once.
@@ -115,17 +123,32 @@ void SizeModel::keep_settings(const Features& features, const Past* was, Past& n
     }
 }
 
-Features look(const SizeModel& sizes, std::uint64_t block, std::uint64_t values,
-              const std::byte* data, DType dtype, const Box& array_box, const Box& part,
-              const ErrorBound& bound, const LookClosely& closely) {
+bool SizeModel::knows(std::uint64_t block) const { return past_.contains(block); }
+
+// In the first dump all blocks would be asked for what the codec chooses, which is most of what a
+// look costs. Blocks of a field in which as much goes on are alike; each is asked for itself later,
+// in its turn.
+std::optional<codec::Choice> Looks::settings(std::uint64_t block, std::uint64_t values,
+                                             double activity) const {
+    if (sizes_.knows(block)) return sizes_.settings(block, values, activity);
+    for (const Features& asked : asked_)
+        if (asked.values == values && change_of(activity, asked.activity) <= k_settings_change)
+            return asked.settings;
+    return {};
+}
+
+Features Looks::look(std::uint64_t block, std::uint64_t values, const std::byte* data, DType dtype,
+                     const Box& array_box, const Box& part, const ErrorBound& bound,
+                     const LookClosely& closely) {
     const auto activity = glance(data, dtype, array_box, part, bound);
     if (activity)
-        if (auto recalled = sizes.recall(block, values, *activity)) return *recalled;
-    const auto settings = activity ? sizes.settings(block, values, *activity) : std::nullopt;
-    Features features = closely(settings);
+        if (auto recalled = sizes_.recall(block, values, *activity)) return *recalled;
+    Features features = closely(activity ? settings(block, values, *activity) : std::nullopt);
     features.block = block;
     features.values = values;
     features.activity = activity.value_or(-1.0);
+    if (activity && !features.assumed && features.settings && asked_.size() < k_most_asked)
+        asked_.push_back(features);
     return features;
 }
 

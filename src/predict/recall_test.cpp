@@ -213,6 +213,63 @@ TEST(Settings, are_none_of_blocks_that_have_none) {
     }
 }
 
+// Goal: what a look itself is off by, nobody looks for: sizes that move as much are recalled. A
+// field whose looks are exact is looked at.
+TEST(Recall, is_enough_where_looks_are_no_better) {
+    for (const double look_error : {0.0, 0.02}) {
+        std::mt19937 random(k_recall_seed);
+        std::normal_distribution<double> step(0.0, 0.015), off(0.0, look_error);
+        SizeModel model("caesura", float32);
+        double bytes = 6e5;
+        int recalled = 0;
+        for (int n = 0; n < 60; ++n) {
+            recalled += model.recall(7, k_values, k_activity).has_value() ? 1 : 0;
+            bytes *= std::exp(step(random));
+            const double said = bytes * std::exp(look_error > 0.0 ? off(random) : 0.0);
+            model.learn(looked(7, 8.0 * said / k_values), static_cast<std::uint64_t>(bytes));
+        }
+        if (look_error > 0.0) {
+            EXPECT_GT(recalled, 30);
+        } else {
+            EXPECT_EQ(recalled, 0);
+        }
+    }
+}
+
+// Goal: in a first dump one block says what the codec chooses for those that are like it; later
+// each block's own choice counts.
+TEST(Looks, ask_once_for_blocks_of_a_first_dump_that_are_alike) {
+    const Box box{{0, 0, 0}, {64, 64, 64}};
+    const auto one = smooth_field<float>(box.extent, 6, k_recall_seed);
+    auto like = one, rough = one;
+    for (float& value : like) value = -value;
+    const auto noise = noise_field<float>(box.extent, k_recall_seed + 1);
+    for (std::size_t i = 0; i < rough.size(); ++i) rough[i] += 0.1f * noise[i];
+    SizeModel model("caesura", float32);
+    const auto assumed = [&](Looks& looks, std::uint64_t block, const std::vector<float>& values) {
+        const auto* data = reinterpret_cast<const std::byte*>(values.data());
+        const Features features =
+            looks.look(block, values.size(), data, float32, box, box, absolute(0.01),
+                       [&](const auto& settings) {
+                           return estimate_block(data, float32, box, box, absolute(0.01),
+                                                 Mode::automatic, TableSet(), settings);
+                       });
+        EXPECT_TRUE(features.settings);
+        EXPECT_GT(features.bits_per_value, 0.0);
+        return features.assumed;
+    };
+    Looks first(model);
+    EXPECT_FALSE(assumed(first, 0, one));
+    EXPECT_TRUE(assumed(first, 1, like));
+    EXPECT_FALSE(assumed(first, 2, rough)) << "more goes on";
+    EXPECT_TRUE(assumed(first, 3, one));
+    Looks another(model);
+    EXPECT_FALSE(assumed(another, 1, like)) << "of another dump";
+    Features known = looked(4, 0.5, -1.0);
+    model.learn(known, 20'000);
+    EXPECT_FALSE(assumed(another, 4, like)) << "a block of which the model knows more";
+}
+
 // Goal: a writer's way: closely twice, then only glances; as soon as the field is another, closely.
 TEST(Look, goes_closer_only_where_the_field_is_not_what_it_was) {
     const Box box{{0, 0, 0}, {64, 64, 64}};
@@ -227,8 +284,8 @@ TEST(Look, goes_closer_only_where_the_field_is_not_what_it_was) {
     int looks = 0;
     const auto dump = [&](const std::vector<float>& values, const ErrorBound& limit) {
         const auto* data = reinterpret_cast<const std::byte*>(values.data());
-        const Features features = look(
-            model, 0, values.size(), data, float32, box, box, limit, [&](const auto& settings) {
+        const Features features = Looks(model).look(
+            0, values.size(), data, float32, box, box, limit, [&](const auto& settings) {
                 ++looks;
                 return estimate_block(data, float32, box, box, limit, Mode::automatic, TableSet(),
                                       settings);

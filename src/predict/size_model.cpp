@@ -36,8 +36,8 @@ constexpr double k_shared_prior_weight = 4.0;  // dumps
 // size it grows as these get fewer. Found over ratios from 2 to 200, with every codec. Without loss
 // it is at least 2 %: how the low bytes of values compress differs from place to place.
 // Source: S1-Eq3, which reserves four times the extra space above ratio 32. Differs: no step.
-double sample_scale(const Features& features, double bits_per_value) {
-    const double least = features.exact ? 0.5 : 1.0 / 8.0;
+double sample_scale(bool exact, double bits_per_value) {
+    const double least = exact ? 0.5 : 1.0 / 8.0;
     return std::clamp(1.0 / std::max(bits_per_value, 1e-9), least, 8.0);
 }
 
@@ -49,7 +49,7 @@ double codec_scale(double bits_per_value) {
 
 // Of ln(stored / guessed) of a field's blocks, which are guessed by the codec's own steps or not.
 double field_scale(const Features& features, bool followed, double bits_per_value) {
-    return followed ? sample_scale(features, bits_per_value) : codec_scale(bits_per_value);
+    return followed ? sample_scale(features.exact, bits_per_value) : codec_scale(bits_per_value);
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ SizeModel::Expected SizeModel::expect(const Features& features, const Guess& gue
         const Past& was = past->second;
         const double bytes = guess.by_way[was.way];
         const double bits = 8.0 * bytes * std::exp(was.log_ratio) / values;
-        const double scale = sample_scale(features, bits);
+        const double scale = sample_scale(features.exact, bits);
         // The variance itself is known from a few steps only: that of Student's distribution.
         const double freedom = k_prior_blocks + static_cast<double>(steps_);
         const double step_var = square(scale) * step_var_ * freedom / (freedom - 2.0);
@@ -104,6 +104,13 @@ SizeModel::Expected SizeModel::expect(const Features& features, const Guess& gue
             square(scale) * noise_var_,
             scale,
             false};
+}
+
+// How far looks have been off in this field, for a block of these bytes. 0: not known yet.
+double SizeModel::look_var(double bytes, std::uint64_t values) const {
+    if (steps_ < past_.size()) return 0.0;
+    const double scale = sample_scale(false, 8.0 * bytes / static_cast<double>(values));
+    return square(scale) * step_var_;
 }
 
 Bytes SizeModel::predict(const Features& features) const {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/all_ranks.hpp"
@@ -61,6 +62,7 @@ void Assembly::describe() {
 
 void Assembly::predict_jobs() {
     run::DumpTask& task = *task_;
+    std::map<std::uint32_t, predict::Looks> looks;  // by field
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
         run::Job& job = task.jobs[i];
         // The largest piece speaks for the block.
@@ -88,8 +90,9 @@ void Assembly::predict_jobs() {
         std::uint64_t n = own_mode ? job.valid.count() : job.chunk_box.extent.count();
         if (is_boxed(job)) n = boxed_values(job);
         const predict::Features features =
-            predict::look(field.sizes, job.chunk, n, piece.source, job.dtype, piece.source_box,
-                          piece.part, bound, closely);
+            looks.try_emplace(job_fields_[i], field.sizes)
+                .first->second.look(job.chunk, n, piece.source, job.dtype, piece.source_box,
+                                    piece.part, bound, closely);
         parts_.session.totals.recalled_blocks += features.recalled;
         predict::Bytes bytes = field.sizes.predict(features);
         const bool as_it_is =
