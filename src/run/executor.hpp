@@ -23,6 +23,7 @@
 #include "run/dump_ring.hpp"
 #include "run/first_error.hpp"
 #include "run/observer.hpp"
+#include "run/search_budget.hpp"
 #include "run/worker_pace.hpp"
 #include "run/write_samples.hpp"
 
@@ -34,7 +35,7 @@ struct ExecutorOptions {
     bool idle_priority = true;  ///< of the compress threads
     /// Of the plans that a worker makes; the caller's own is cheap whatever this says.
     plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
-    std::uint64_t search_steps = plan::Rules{}.search_steps;
+    std::uint64_t search_steps = 0;  ///< of a search; 0: some 20 ms of this machine's core
     std::uint64_t write_buffer_bytes = 20u << 20;
     bool standby = false;  ///< a thread that takes over dumps that are due: DumpTask::max_delay_s
     bool trace = false;
@@ -238,6 +239,7 @@ class Executor {
 
     DumpRing dumps_;
     WorkerPace pace_;
+    SearchBudget search_budget_;
     FirstError error_;
     WriteSamples samples_;
     Flush flush_;

@@ -48,7 +48,8 @@ plan::PlanningView Executor::view_of(DumpTask& dump, std::vector<plan::JobLeft>&
     const auto threads = static_cast<double>(std::max<std::size_t>(1, workers_.size()));
     view.rates = {threads * pace_.rate_free(), threads * pace_.rate_busy()};
     view.rules.resumable = options_.idle_priority && !workers_.empty();
-    view.rules.search_steps = options_.search_steps;
+    view.rules.search_steps =
+        options_.search_steps > 0 ? options_.search_steps : search_budget_.steps();
     view.rules.robust = true;
     return view;
 }
@@ -119,11 +120,13 @@ void Executor::improve(DumpTask& dump, plan::Algorithm algorithm, base::TraceLan
     next->again = again;
     const double begin_s = clock_.now_s(), cpu_begin_s = clock_.thread_cpu_s();
     Status status;
+    std::uint64_t steps = 0;
     try {
         std::vector<plan::JobLeft> left;
         plan::PlanningView view = view_of(dump, left);
         view.standby = standby_for(dump, view);
         view.algorithm = algorithm;
+        steps = view.rules.search_steps;
         status = make_plan(view, *next);
     } catch (const std::bad_alloc&) {
         status = {StatusCode::no_space, "out of memory"};
@@ -133,7 +136,9 @@ void Executor::improve(DumpTask& dump, plan::Algorithm algorithm, base::TraceLan
         plans.publish();
     else
         plans.abandon();
-    add(plan_s_, clock_.thread_cpu_s() - cpu_begin_s);
+    const double cpu_s = clock_.thread_cpu_s() - cpu_begin_s;
+    add(plan_s_, cpu_s);
+    if (algorithm == plan::Algorithm::search && status.ok()) search_budget_.learn(steps, cpu_s);
     if (again) replans_.fetch_add(1, std::memory_order_relaxed);
     if (trace)
         trace->add(
