@@ -132,11 +132,16 @@ int run(const Options& options) {
         fields.push_back(*defined);
     }
     nlohmann::json dumps = nlohmann::json::array();
+    double compressed_s = 0.0;
     for (std::uint64_t n = 0; n < options.dumps; ++n) {
         for (std::size_t f = 0; f < k_fields; ++f) moving[f].at(0.02 * double(n), values[f]);
         const double floor_s = std::min(copy_s(values, touched), copy_s(values, touched));
         const WriterReport before = (*writer)->report();
+        // What the dump before took, which is compressed by now.
+        if (n > 0) dumps.back()["compress_s"] = before.compress_s - compressed_s;
+        compressed_s = before.compress_s;
         auto iteration = (*writer)->begin_iteration(n);
+        std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_s / 2));
         auto dump = iteration.begin_dump(double(n));
         for (std::size_t f = 0; f < k_fields; ++f)
             fail(dump.put(fields[f], {{0, 0, 0}, k_shape}, values[f].data(), options.own));
@@ -145,15 +150,18 @@ int run(const Options& options) {
         dumps.push_back({{"put_s", after.put_s - before.put_s},
                          {"end_s", after.end_s - before.end_s},
                          {"plan_s", after.plan_s - before.plan_s},
+                         {"predicted_compress_s",
+                          after.predicted_compress_s - before.predicted_compress_s},
                          {"copy_s", floor_s},
                          {"recalled_blocks", after.recalled_blocks - before.recalled_blocks}});
         if (options.own == Ownership::borrow)
             fail((*writer)->finish_by(60.0));
         else
-            std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_s));
+            std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_s / 2));
     }
     fail((*writer)->close());
     const WriterReport all = (*writer)->report();
+    dumps.back()["compress_s"] = all.compress_s - compressed_s;
     const nlohmann::json said = {{"dumps", dumps},
                                  {"bytes_per_dump", k_fields * k_shape.count() * sizeof(float)},
                                  {"blocks", all.blocks},

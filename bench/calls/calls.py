@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,10 @@ GOALS_MS = {"first": 30.0, "later": 10.0}
 def one_run(program: Path, dumps: int) -> dict:
     with tempfile.TemporaryDirectory() as place:
         command = [program, "--dumps", str(dumps), "--file", f"{place}/calls.h5"]
-        return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+        # Times are predicted from built-in curves, whatever this machine has been calibrated to.
+        environment = {**os.environ, "CAESURA_CALIBRATION": "none"}
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
+        return json.loads(done.stdout)
 
 
 def spread(values: list[float]) -> dict[str, float]:
@@ -47,6 +51,11 @@ def summed_up(runs: list[dict]) -> dict:
         told[which]["calls_over_copy"] = median(
             (dump["put_s"] + dump["end_s"]) / dump["copy_s"] for dump in dumps
         )
+        known = [dump for dump in dumps if "predicted_compress_s" in dump]
+        if known:  # earlier builds do not say
+            told[which]["predicted_over_compress"] = spread(
+                [dump["predicted_compress_s"] / dump["compress_s"] for dump in known]
+            )
     stored = sum(run["stored_bytes"] for run in runs)
     told["unused_share"] = sum(run["spare_bytes"] for run in runs) / stored
     told["overflow_share"] = sum(run["overflow_blocks"] for run in runs) / sum(
@@ -65,6 +74,12 @@ def show(name: str, told: dict) -> None:
         )
         times = f"calls {row['calls_over_copy']:.2f} times the copy"
         print(f"{name}, {which}: {numbers}; {times}; goal of end {GOALS_MS[which]:.0f} ms")
+        if predicted := row.get("predicted_over_compress"):
+            low, middle, high = (predicted[key] for key in ("low", "median", "high"))
+            print(
+                f"{name}, {which}: compressing was predicted to take {middle:.2f} "
+                f"({low:.2f} to {high:.2f}) of the CPU time that it took"
+            )
     print(
         f"{name}: {100 * told['unused_share']:.2f} % of the file unused (goal 2 %), "
         f"{100 * told['overflow_share']:.2f} % of blocks overflowed (goal 1 %)"

@@ -154,9 +154,10 @@ Status Intake::reserve_memory(std::uint64_t bytes) {
 
 // What fresh pages cost can be paid by the workers while the application computes its way to the
 // first dump. Boxes are not known yet: an even share of every field. And not whether the data will
-// be borrowed: so it must be little of the budget, and what is not used goes back (begin_dump).
+// be borrowed: what is not used goes back (begin_dump). Half of the budget, as two dumps need it
+// that are on their way at once, or the copies would have to wait anyway.
 void Intake::expect_snapshots() {
-    constexpr std::uint64_t k_share = 8;
+    constexpr std::uint64_t k_share = 2;
     if (session_.options.cooperative || !session_.options.idle_priority) return;
     const auto share_of = [&](const FieldState& field) {
         const auto ranks = static_cast<std::uint64_t>(session_.size);
