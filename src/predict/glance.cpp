@@ -15,7 +15,7 @@ namespace {
 template <class T>
 std::optional<double> activity_of(const std::byte* first, const Shape& shape, const Shape& array,
                                   double bound) {
-    constexpr std::size_t k_spots = 256;
+    constexpr std::size_t k_spots = 128;
     if (!codec::is_aligned<T>(first) || codec::FourAxes(shape, array).stride.back() != 1) return {};
     codec::Spots<T> spots;
     spots.look(reinterpret_cast<const T*>(first), shape, array, k_spots);

@@ -74,7 +74,7 @@ Features estimate_block(const std::byte* data, DType dtype, const Box& array_box
 
 /// How much changes from value to value in a part (arguments as sample_block): the mean length, in
 /// bits, of the differences between neighbours along the last two axes, on the bound's lattice, at
-/// 256 short runs. The runs lie at the same places in every block of a shape: where this number is
+/// 128 short runs. The runs lie at the same places in every block of a shape: where this number is
 /// what it was in an earlier dump, so, nearly, is the size.
 ///
 /// @return  >= 0; nullopt where it would tell nothing: the bound is not absolute or too small for a
@@ -110,8 +110,9 @@ class SizeModel {
     void learn(const Features& features, std::uint64_t stored_bytes);
     /// Features that say no more than what became of the block in the dump before, if that is
     /// enough: sizes of the field's blocks have moved so little from dump to dump that looking
-    /// could not save more than a page of the file or a hundredth of the block, and as much goes on
-    /// in the block as did then. nullopt: look.
+    /// could not save more than a page of the file or a hundredth of the block, or not by more than
+    /// half of what looks have been off by, and as much goes on in the block as did then. nullopt:
+    /// look.
     ///
     /// @param block, values  as in Features. @param activity  glance() now.
     /// A block that comes out otherwise widens the spread, and the field is looked at again.

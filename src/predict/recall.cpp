@@ -28,7 +28,7 @@ constexpr double k_prior_steps = 4.0;   // how many steps the prior spread is wo
 constexpr double k_least_step = 0.003;  // no field is more regular than this
 // In bits of a value: a glance sees a few thousand values, and less than ten of them changing by a
 // bit is chance.
-constexpr double k_activity_floor = 1.0 / 512;
+constexpr double k_activity_floor = 1.0 / 256;
 
 // Settings are chosen anew as often as this, and where more or less goes on by this share. Looks at
 // a field's blocks take turns: the cost of choosing is spread over dumps.
