@@ -123,6 +123,7 @@ void bind_models(nb::module_& module) {
         .def_ro("recalled", &predict::Features::recalled)
         .def_ro("settings", &predict::Features::settings)
         .def_ro("assumed", &predict::Features::assumed)
+        .def_ro("adaptive", &predict::Features::adaptive)
         .def_prop_ro("mode", [](const predict::Features& features) {
             return name_of(features.mode, k_modes);
         });

@@ -158,18 +158,21 @@ void bind_time_models(nb::module_& module) {
         .def(
             "predict_s",
             [](const CompressModel& self, std::uint64_t raw_bytes, double bits_per_value,
-               const std::string& mode) {
-                return self.predict_s(raw_bytes, bits_per_value, by_name("mode", mode, k_modes));
+               const std::string& mode, bool adaptive) {
+                return self.predict_s(raw_bytes, bits_per_value, by_name("mode", mode, k_modes),
+                                      adaptive);
             },
-            nb::arg("raw_bytes"), nb::arg("bits_per_value"), nb::arg("mode") = "auto")
+            nb::arg("raw_bytes"), nb::arg("bits_per_value"), nb::arg("mode") = "auto",
+            nb::arg("adaptive") = false)
         .def(
             "learn",
             [](CompressModel& self, std::uint64_t raw_bytes, double bits_per_value,
-               double compress_s, const std::string& mode) {
-                self.learn(raw_bytes, bits_per_value, compress_s, by_name("mode", mode, k_modes));
+               double compress_s, const std::string& mode, bool adaptive) {
+                self.learn(raw_bytes, bits_per_value, compress_s, by_name("mode", mode, k_modes),
+                           adaptive);
             },
             nb::arg("raw_bytes"), nb::arg("bits_per_value"), nb::arg("compress_s"),
-            nb::arg("mode") = "auto");
+            nb::arg("mode") = "auto", nb::arg("adaptive") = false);
     nb::class_<WriteModel>(module, "WriteModel", "Seconds of one write of so many bytes.")
         .def(nb::init<>())
         .def(nb::init<WriteCurve>(), nb::arg("curve"))

@@ -26,6 +26,7 @@ struct BuiltIn {
     std::string_view codec;
     Mode mode;
     CompressCurve curve;
+    bool adaptive = false;
 };
 
 CompressCurve power(double low_bytes_per_s, double high_bytes_per_s, double exponent) {
@@ -51,7 +52,8 @@ std::vector<BuiltIn> built_in(std::string_view codec) {
     if (codec == "caesura")
         return {{codec, Mode::fast, points({0, 1, 2, 4, 12, 20}, {0.6, 0.9, 1.1, 1.5, 2.0, 4.0})},
                 {codec, Mode::strong, points({0, 1, 2, 4, 12, 20}, {0.8, 1.1, 1.3, 1.7, 2.2, 4.2})},
-                {codec, Mode::planes, power(4.0e9, 6.0e9, -1.0)}};
+                {codec, Mode::planes, power(4.0e9, 6.0e9, -1.0)},
+                {codec, Mode::strong, points({0, 0.1, 0.4, 1, 4}, {5, 8, 18, 38, 110}), true}};
     if (codec == "none") return {{codec, Mode::automatic, power(5.0e9, 5.0e9, -1.0)}};
     if (codec == "sz3") return {{codec, Mode::automatic, power(80.0e6, 170.0e6, -1.716)}};
     if (codec == "zfp") return {{codec, Mode::automatic, power(110.0e6, 300.0e6, -1.0)}};
@@ -91,7 +93,7 @@ CompressModel::CompressModel(std::string_view codec_name, DType dtype, const Pro
         double scale = 32.0 / value_bits_;
         if (profile != nullptr) {
             // What the codec chose by itself was measured, or what it was told to.
-            const std::string mode = name_of(known.mode);
+            const std::string mode = known.adaptive ? "adaptive" : name_of(known.mode);
             for (const std::string& name :
                  {std::string(codec_name), std::string(codec), std::string(codec) + ":" + mode})
                 if (measured == nullptr) measured = profile->find(name, mode, dtype);
@@ -99,20 +101,21 @@ CompressModel::CompressModel(std::string_view codec_name, DType dtype, const Pro
         calibrated_ = calibrated_ || measured != nullptr;
         if (measured != nullptr) scale = 1.0;
         curves_.push_back(
-            {known.mode, measured != nullptr ? *measured : std::move(known.curve), scale});
+            {known.mode, known.adaptive, measured != nullptr ? *measured : std::move(known.curve), scale});
     }
     const double spread = calibrated_ ? k_calibrated_spread : k_prior_spread;
     log_factor_var_ = spread * spread;
 }
 
-const CompressModel::ModeCurve& CompressModel::curve_of(Mode mode) const {
+const CompressModel::ModeCurve& CompressModel::curve_of(Mode mode, bool adaptive) const {
     for (const ModeCurve& entry : curves_)
-        if (entry.mode == mode) return entry;
+        if (entry.adaptive == adaptive && (adaptive || entry.mode == mode)) return entry;
     return curves_.front();
 }
 
-double CompressModel::curve_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode) const {
-    const ModeCurve& entry = curve_of(mode);
+double CompressModel::curve_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode,
+                              bool adaptive) const {
+    const ModeCurve& entry = curve_of(mode, adaptive);
     return std::max(k_least_compress_s,
                     entry.curve.predict_s(raw_bytes, entry.bits_scale * bits_per_value));
 }
@@ -124,16 +127,17 @@ double CompressModel::correction(double bits_per_value) const {
     return log_factor_ + (1.0 - part) * log_local_[below] + part * log_local_[below + 1];
 }
 
-double CompressModel::predict_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode) const {
+double CompressModel::predict_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode,
+                                bool adaptive) const {
     if (raw_bytes == 0) return 0.0;
-    return curve_s(raw_bytes, bits_per_value, mode) * std::exp(correction(bits_per_value));
+    return curve_s(raw_bytes, bits_per_value, mode, adaptive) * std::exp(correction(bits_per_value));
 }
 
 void CompressModel::learn(std::uint64_t raw_bytes, double bits_per_value, double compress_s,
-                          Mode mode) {
+                          Mode mode, bool adaptive) {
     if (raw_bytes == 0 || !std::isfinite(compress_s) || compress_s <= 0.0) return;
     const double surprise =
-        std::clamp(std::log(compress_s / predict_s(raw_bytes, bits_per_value, mode)),
+        std::clamp(std::log(compress_s / predict_s(raw_bytes, bits_per_value, mode, adaptive)),
                    -k_max_log_ratio, k_max_log_ratio);
     const double gain =
         std::max(k_least_gain, log_factor_var_ / (log_factor_var_ + k_noise * k_noise));

@@ -45,6 +45,24 @@ TEST(CompressModel, of_our_codec_expects_gigabytes_a_second_in_every_mode) {
     }
 }
 
+// Goal: blocks that are coded adaptively are known to take many times as long, before and after the
+// first of them, beside others of the same field.
+TEST(CompressModel, expects_adaptive_blocks_to_take_longer) {
+    CompressModel model("caesura", float32);
+    const auto slower = [&](double bits) {
+        return model.predict_s(k_raw_bytes, bits, Mode::strong, true) /
+               model.predict_s(k_raw_bytes, bits, Mode::strong);
+    };
+    EXPECT_GT(slower(0.1), 5.0);
+    EXPECT_GT(slower(1.0), 20.0);
+    for (int block = 0; block < 4; ++block) {
+        model.learn(k_raw_bytes, 1.0, 0.004, Mode::strong);
+        model.learn(k_raw_bytes, 1.0, 0.120, Mode::strong, true);
+    }
+    EXPECT_NEAR(model.predict_s(k_raw_bytes, 1.0, Mode::strong), 0.004, 0.002);
+    EXPECT_NEAR(model.predict_s(k_raw_bytes, 1.0, Mode::strong, true), 0.120, 0.04);
+}
+
 // Goal: a machine five times slower or faster is known after a few blocks.
 TEST(CompressModel, learns_the_machines_speed) {
     RecordProperty("seed", static_cast<int>(k_compress_model_seed));

@@ -86,6 +86,7 @@ Features estimate_block(const std::byte* data, DType dtype, const Box& array_box
     if (found.ok())
         features.mode = mode == Mode::automatic || mode == Mode::regions ? found->mode : mode;
     features.exact = !found.ok() || found->exact;
+    features.adaptive = features.settings && features.settings->coding == codec::Coding::adaptive;
     return features;
 }
 

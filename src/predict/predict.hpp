@@ -42,12 +42,14 @@ struct Features {
     std::uint64_t block = k_no_block;   ///< which block of the field: the same number for the same
                                         ///< place in every dump, so that its past is known
     Mode mode = Mode::automatic;        ///< estimated: what the codec will choose
+    bool adaptive = false;              ///< likewise: will it code adaptively, which takes longer?
     double activity = -1.0;             ///< glance(): what goes on in the block; < 0: not known
     /// estimated: what the codec was taken to choose; none where it has nothing to choose
     std::optional<codec::Choice> settings = {};
     bool assumed = false;   ///< these settings are those of the dump before (SizeModel::settings)
     bool recalled = false;  ///< nobody looked: the block is what it was in the dump before, and
-                            ///< all else here but block, values, mode and activity is empty
+                            ///< all else here but block, values, mode, adaptive and
+                            ///< activity is empty
 };
 
 /// Sample contiguous sub-blocks (so that residuals are exact) of `part` inside a dense array.
@@ -137,6 +139,7 @@ class SizeModel {
         double activity = -1.0;
         std::uint64_t values = 0;
         Mode mode = Mode::automatic;
+        bool adaptive = false;
         // What was chosen, how long ago in looks, and what went on in the block then.
         std::optional<codec::Choice> settings = {};
         std::uint64_t settings_age = 0;

@@ -65,6 +65,7 @@ std::optional<Features> SizeModel::recall(std::uint64_t block, std::uint64_t val
     features.block = block;
     features.values = values;
     features.mode = was.mode;
+    features.adaptive = was.adaptive;
     features.activity = activity;
     features.recalled = true;
     return features;

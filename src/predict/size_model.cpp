@@ -180,6 +180,7 @@ void SizeModel::learn(const Features& features, std::uint64_t stored_bytes) {
     now.activity = features.activity;
     now.values = features.values;
     now.mode = features.mode;
+    now.adaptive = features.adaptive;
     if (features.block == k_no_block) return;
     const auto was = past_.find(features.block);
     keep_settings(features, was == past_.end() ? nullptr : &was->second, now);

@@ -145,25 +145,26 @@ class CompressModel {
     /// @param profile     measured curves instead of built-in ones; may be null; not kept.
     CompressModel(std::string_view codec_name, DType dtype, const Profile* profile = nullptr);
     /// @param bits_per_value  of the compressed block, predicted.
-    /// @param mode            what codec "caesura" will choose, predicted; others ignore it.
+    /// @param mode, adaptive  what codec "caesura" will choose, predicted; others ignore it.
     /// Source: S1-Eq1 with the clamp, refined by finished tasks.
     double predict_s(std::uint64_t raw_bytes, double bits_per_value,
-                     Mode mode = Mode::automatic) const;
+                     Mode mode = Mode::automatic, bool adaptive = false) const;
     /// @param compress_s  CPU seconds of the finished compression. A value that cannot be right
     ///                    (not finite, <= 0; no bytes) is passed over.
     void learn(std::uint64_t raw_bytes, double bits_per_value, double compress_s,
-               Mode mode = Mode::automatic);
+               Mode mode = Mode::automatic, bool adaptive = false);
     bool calibrated() const { return calibrated_; }
 
   private:
     struct ModeCurve {
         Mode mode;
+        bool adaptive;
         CompressCurve curve;
         double bits_scale;  ///< from this model's bits per value to the curve's
     };
     static constexpr std::size_t k_knots = 8;
-    const ModeCurve& curve_of(Mode mode) const;
-    double curve_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode) const;
+    const ModeCurve& curve_of(Mode mode, bool adaptive) const;
+    double curve_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode, bool adaptive) const;
     double correction(double bits_per_value) const;
 
     std::vector<ModeCurve> curves_;  // at least one; the first serves modes that have none

@@ -235,7 +235,7 @@ void Flights::learn_job(const Flight& flight, std::size_t index, const run::Job&
     if (values > 0.0)
         field.times.learn(features.values * size_of(job.dtype),
                           8.0 * static_cast<double>(job.stored_bytes) / values, job.compress_s,
-                          features.mode);
+                          features.mode, features.adaptive);
     field.sizes.learn(features, job.stored_bytes);
     WriterReport& totals = session_.totals;
     ++totals.blocks;

@@ -108,7 +108,8 @@ void Assembly::predict_jobs() {
         features_.push_back(features);
         predicted_.push_back(bytes);
         compress_s_.push_back(field.times.predict_s(features.values * size_of(job.dtype),
-                                                    8.0 * bytes.mean / values, features.mode));
+                                                    8.0 * bytes.mean / values, features.mode,
+                                                    features.adaptive));
         parts_.session.totals.predicted_compress_s += compress_s_.back();
     }
 }

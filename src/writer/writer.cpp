@@ -21,8 +21,8 @@ namespace {
 /// Empty: a field may have it. Else why not, as "is ...". Checked axis by axis, so that no product
 /// of extents overflows.
 std::string impossible(const Shape& shape, DType dtype) {
-    constexpr std::uint64_t k_most_bytes = std::numeric_limits<std::int64_t>::max();
-    std::uint64_t most = k_most_bytes / size_of(dtype);
+    constexpr std::uint64_t k_file_bytes = std::numeric_limits<std::int64_t>::max();
+    std::uint64_t most = k_file_bytes / size_of(dtype);
     for (int axis = 0; axis < shape.rank(); ++axis) {
         if (shape[axis] == 0) return fmt::format("empty along axis {}", axis);
         if (shape[axis] > most)

@@ -248,7 +248,7 @@ class _Learner:
             where = Where(name, dump.label, number, self.codec, asked.label)
             stored = self.encode(where, block, bound) if self.encode else self._encode(block, bound)
             bits = 8.0 * expected.mean / block.size
-            predicted_s = self.times.predict_s(block.nbytes, bits, seen.mode)
+            predicted_s = self.times.predict_s(block.nbytes, bits, seen.mode, seen.adaptive)
             rows.append(
                 Row(name, dump.label, number, self.codec, asked.label, self.dumps, block.nbytes,
                     stored.stored_bytes, expected.mean, expected.sigma, predict_s, stored.cpu_s,
@@ -257,7 +257,7 @@ class _Learner:
             tell(block.nbytes)
             self.sizes.learn(seen, stored.stored_bytes)
             bits = 8.0 * stored.stored_bytes / block.size
-            self.times.learn(block.nbytes, bits, stored.cpu_s, seen.mode)
+            self.times.learn(block.nbytes, bits, stored.cpu_s, seen.mode, seen.adaptive)
         self.dumps += 1
         return rows
 
