@@ -9,11 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 
 #include "particle_records.hpp"
@@ -100,6 +102,32 @@ Json phase_report(const StepClock& clock, const Slab& slab) {
                         {"idle_s", spread(phase.time.idle_s, slab)}};
     }
     return phases;
+}
+
+/// The least that handing a dump over can cost: a copy of it into touched memory, on all ranks at
+/// once. The mean over the ranks of the median of three.
+double copy_s(const Simulation& simulation, bool with_particles) {
+    std::vector<std::span<const std::byte>> parts;
+    for (int field = 0; field < k_field_count; ++field)
+        parts.push_back(std::as_bytes(std::span(simulation.fields()[field])));
+    if (with_particles) {
+        for (const auto& array : simulation.particles().arrays)
+            parts.push_back(std::as_bytes(std::span(array)));
+        parts.push_back(std::as_bytes(std::span(simulation.particles().ids)));
+    }
+    std::size_t bytes = 0;
+    for (const auto& part : parts) bytes += part.size();
+    std::vector<std::byte> touched(bytes, std::byte{1});
+    std::array<double, 3> seconds{};
+    for (double& one : seconds) {
+        MPI_Barrier(simulation.slab().comm());
+        const double begin = StepClock::wall_s();
+        std::byte* to = touched.data();
+        for (const auto& part : parts) to = std::copy(part.begin(), part.end(), to);
+        one = StepClock::wall_s() - begin;
+    }
+    std::sort(seconds.begin(), seconds.end());
+    return reduced(seconds[1], MPI_SUM, simulation.slab().comm()) / simulation.slab().size();
 }
 
 /// Which kernels ran where. What is not CUDA ran on the host, its device time emulated.
@@ -270,6 +298,7 @@ class Run {
         t["calls_cpu_s"] = calls_cpu_s_;
         t["open_close_cpu_s"] = reduced(open_close_cpu_s_, MPI_MIN, slab.comm());
         t["handed_over"] = handed_over_;
+        t["copy_s"] = copy_s(simulation_, options_.write_particles);
         const PhaseTime host = clock_.total(Resource::core);
         const PhaseTime talk = clock_.total(Resource::network);
         // Means over the ranks; the slowest rank of each phase stands under "phases".

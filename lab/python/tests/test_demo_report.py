@@ -17,7 +17,13 @@ from caesura_lab.demo.scenario import FULL, MODES, QUICK, DemoError, Scenario, s
 from caesura_lab.demo.state import LeftOut
 from caesura_lab.demo.turns import HALVES, Turn, all_turns, one_repeat
 from caesura_lab.report.demo_page import demo_page
-from caesura_lab.report.demo_words import conditions, factor_sentence, percent, remarks
+from caesura_lab.report.demo_words import (
+    conditions,
+    factor_sentence,
+    floor_sentence,
+    percent,
+    remarks,
+)
 from synthetic_outcome import CALLS, LOSS, MACHINE, Noise, make_outcome, mean_s, own_s
 
 REPEATED = replace(FULL, repeats=3)
@@ -69,6 +75,10 @@ def test_figures_follow_from_the_times(report):
         assert low <= entry["overhead"]["percent"] <= high
         assert len(entry["wall_s"]) == 1
     assert report["modes"]["sync"]["cpu"] is None  # its calls wait
+    floor = 100 * 0.04 * FULL.dumps / base_s
+    assert report["copy_floor_percent"] == pytest.approx(floor, rel=0.15)
+    times = report["modes"]["caesura"]["calls_percent"] / report["copy_floor_percent"]
+    assert f"{times:.1f} times that" in floor_sentence(report)
 
 
 def test_cpu_time_is_told_where_the_clock_tells_nothing():

@@ -80,8 +80,10 @@ def test_a_small_demonstration_runs_verifies_and_reports(tmp_path):
     assert report["verified"]["caesura"]["blocks_with_checksum"] >= 2 * 2 * 6
     for mode in ("sync", "caesura"):  # which is larger is a matter of the machine's load
         assert report["modes"][mode]["calls_percent"] > 0
+    assert report["copy_floor_percent"] > 0
     html = (tmp_path / "report.html").read_text()
     assert 'id="detail"' in html
+    assert "To copy all dumps into touched memory" in html
     assert "What was simulated: dump 1 " in html
     assert "The file has no particles" in html
     left = sorted(path.name for path in (tmp_path / "run").iterdir() if path.suffix == ".h5")

@@ -38,6 +38,7 @@ from caesura_lab.report.demo_words import (
     conditions,
     cpu_sentence,
     factor_sentence,
+    floor_sentence,
     machine_noise,
     percent,
     remarks,
@@ -228,6 +229,7 @@ def show(report: dict) -> None:
         f"text), and {sentences[1]} (paper's text: {paper['text']['improvement_over_async']}).",
         soft_wrap=True,
     )
+    out.print(floor_sentence(report), soft_wrap=True)
     out.print(cpu_sentence(report), soft_wrap=True)
     out.print("± is where the truth lies in 19 of 20 cases; “compute only” shows noise alone.")
     out.print(f"Measured under: {conditions(report)}", soft_wrap=True)

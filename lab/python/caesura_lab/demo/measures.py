@@ -213,6 +213,15 @@ class Measures:
         """What a run with a part of the dumps would have taken for all."""
         return math.fsum(seconds) * self._scenario.dumps / max(1, sum(timing["handed_over"]))
 
+    @property
+    def copy_floor(self) -> float:
+        """What handing all dumps over costs at least, in shares of the steps of the same runs: a
+        copy into touched memory. Of all runs, whatever they wrote."""
+        return median(
+            one.run.timing["copy_s"] * self._scenario.dumps / math.fsum(one.run.timing["step_s"])
+            for one in self._outcome.finished
+        )
+
     def _calls(self, mode: str) -> float:
         """Of one file with all dumps, in shares of the steps of the same run."""
         timings = [one.run.timing for one in self._outcome.of(mode, "all", *HALVES)]

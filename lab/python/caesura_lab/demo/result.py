@@ -14,7 +14,7 @@ from caesura_lab.demo.scenario import MODES, PAPER, DemoError, Scenario
 from caesura_lab.demo.statistics import Estimate, factor
 from caesura_lab.demo.turns import HALVES, Turn, all_turns
 
-SCHEMA_NAME = "caesura-demo-report/2"
+SCHEMA_NAME = "caesura-demo-report/3"
 
 
 def schema() -> dict[str, Any]:
@@ -43,6 +43,7 @@ def build_report(scenario: Scenario, outcome: Outcome, machine: dict[str, Any]) 
         "scenario": scenario.as_json(),
         "modes": modes,
         "caesura": _caesura(costs, outcome),
+        "copy_floor_percent": 100.0 * measures.copy_floor,
         "noise": _noise(measures, outcome, costs["caesura"]),
         "runs": _runs(scenario, outcome),
         "verified": _verified(outcome),

@@ -16,6 +16,7 @@ from caesura_lab.report.demo_words import (
     cpu_sentence,
     factor_sentence,
     factor_text,
+    floor_sentence,
     machine_noise,
     percent,
     remarks,
@@ -246,7 +247,8 @@ def _improvements(report: dict[str, Any]) -> str:
             "paper's text"]  # fmt: skip
     sentences = [factor_sentence(report, mode) for mode in ("sync", "async")]
     note = (
-        f"Caesura's overhead is {sentences[0]}, and {sentences[1]}. {cpu_sentence(report)} "
+        f"Caesura's overhead is {sentences[0]}, and {sentences[1]}. {floor_sentence(report)} "
+        f"{cpu_sentence(report)} "
         f"{conditions(report)}"
     )
     return table(head, rows) + tag("p", text(note), class_="note", style="margin-top:10px")
