@@ -140,6 +140,11 @@ class BlockCodec:
             tables=tables,
         )
 
+    @property
+    def reentrant(self) -> bool:
+        """May several threads use it at once?"""
+        return self._codec.reentrant
+
     def encode(self, array: np.ndarray, valid: tuple[int, ...] | None = None) -> EncodedBlock:
         """Compress a whole chunk, of which `valid` (None: all) lies inside the field."""
         values = np.ascontiguousarray(array, self.dtype)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from caesura import prediction
 from caesura.bounds import Bound
+from caesura.boxes import boxes
 
 MOST_AXES = 4
 HIGH_RATIO = 60.0  # beyond, a size is mostly headers and luck, and costs next to nothing
@@ -184,20 +185,6 @@ def parse_bound(text: str) -> Asked:
 
 
 # --------------------------------------------------------------------------------------- evaluating
-
-
-def boxes(shape: Sequence[int], item_bytes: int, block_bytes: int) -> Iterator[tuple[slice, ...]]:
-    """Cut an array into equal boxes of at most block_bytes, longest axes first."""
-    extent = list(shape)
-    parts = [1] * len(extent)
-    while math.prod(extent) * item_bytes > block_bytes and max(extent) > 1:
-        axis = extent.index(max(extent))
-        parts[axis] += 1
-        extent[axis] = -(-shape[axis] // parts[axis])
-    for where in np.ndindex(*(-(-n // e) for n, e in zip(shape, extent, strict=True))):
-        yield tuple(
-            slice(i * e, min(n, (i + 1) * e)) for i, e, n in zip(where, extent, shape, strict=True)
-        )
 
 
 class Where(NamedTuple):

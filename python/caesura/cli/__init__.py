@@ -16,6 +16,7 @@ from caesura.cli import (
     report,
     serve,
     together,
+    tune,
     verify,
     version,
     vol,
@@ -69,6 +70,7 @@ app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("doctor")(doctor.doctor)
+app.command("tune")(tune.tune)
 app.command("together")(together.together)
 app.command("where")(where.where)
 app.add_typer(vol.app, name="vol")

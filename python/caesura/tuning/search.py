@@ -1,0 +1,243 @@
+"""For each codec the bound that keeps a field good enough at the best ratio, and the best codec.
+
+ 1. Every codec is tried on a sample, from loose bounds to tight ones, half a decade each, until the
+    goal is met twice in a row; then the bound is bisected on a logarithmic scale. Of all bounds
+    that met the goal the one with the best ratio is taken: nearly always the loosest, but where a
+    codec changes its ways a tighter one may take less.
+ 2. The codec with the best ratio is taken, if that is better than without loss.
+ 3. Its bound, rounded down to three figures, is held against all values of all dumps; it is moved
+    until it meets the goal there. What comes out was measured on all of them.
+
+Assumed in 1 and 3: quality falls as the bound is loosened. Noise may hide a bound that is looser
+still; that the one given meets the goal does not rest on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from caesura.bounds import Bound
+from caesura.tuning import sources
+from caesura.tuning.goals import Goal
+from caesura.tuning.qualities import About
+from caesura.tuning.sources import Dump
+from caesura.tuning.trying import BLOCK_BYTES, Point, Subject, attempt, without_loss
+
+KINDS = ("relative", "absolute", "pointwise_relative")
+CODECS = ("caesura", "caesura:fast", "caesura:strong", "caesura:planes")
+SAMPLE_BYTES = 32 << 20
+
+_STEP = math.sqrt(10.0)  # of the bounds that the curve is drawn from
+_CLOSE = 1.02  # of a bisected bound on the sample
+_CLOSE_ON_ALL = 1.05
+_ALIKE = 1.02  # ratios; the codec that was named first is taken
+_SAMPLED_DUMPS = 3
+_LOOSEST = 0.5  # of the range
+_TIGHTEST = {2: 1e-5, 4: 1e-9, 8: 1e-17}  # by bytes of a value: below its precision
+_TRIALS_ON_ALL = 16
+
+Watch = Callable[[str, int, int | None], None]  # what is done, bytes done, all bytes
+
+
+@dataclass
+class Answer:
+    """What the search found."""
+
+    goal: Goal
+    kind: str
+    dumps: list[Dump]
+    surveys: list[sources.Survey]
+    sampled_bytes: int
+    curves: dict[str, list[Point]] = field(default_factory=dict)  # by codec, loosest bound first
+    found: dict[str, Point | None] = field(default_factory=dict)  # on the sample
+    chosen: Point | None = None  # on all values; None: no bound does that is smaller than lossless
+    lossless_ratio: float = 1.0  # of the first codec, on the sample
+    trials: int = 0
+
+    @property
+    def raw_bytes(self) -> int:
+        return sum(dump.raw_bytes for dump in self.dumps)
+
+    @property
+    def complete(self) -> bool:
+        """Was the sample all there is?"""
+        return self.sampled_bytes == self.raw_bytes
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the search is to do."""
+
+    goal: Goal
+    kind: str = "relative"
+    codecs: Sequence[str] = CODECS
+    waves: tuple[int, int] | None = None
+    sample_bytes: int = SAMPLE_BYTES
+
+
+def tune(dumps: Sequence[Dump], asked: Asked, watch: Watch = lambda *_: None) -> Answer:
+    """Raises ValueError (nothing to be chosen, a codec), OSError (a file, memory)."""
+    return _Search(list(dumps), asked, watch).run()
+
+
+class _Search:
+    def __init__(self, dumps: list[Dump], asked: Asked, watch: Watch) -> None:
+        self._asked, self._goal, self._watch = asked, asked.goal, watch
+        quality = asked.goal.quality
+        total, done = sum(dump.raw_bytes for dump in dumps), 0
+        surveys = []
+        for dump in dumps:
+
+            def tell(count: int) -> None:
+                nonlocal done
+                done += count
+                watch("looking through the field", done, total)
+
+            surveys.append(sources.survey(dump, quality.needs_finite, quality.title, tell))
+        self._subjects = [
+            Subject(dump, survey, About(quality.name, survey.span, max(dump.axes), asked.waves))
+            for dump, survey in zip(dumps, surveys, strict=True)
+        ]
+        self._sample = self._take_sample()
+        sampled = sum(a.nbytes for subject in self._sample for a in subject.arrays or [])
+        self._answer = Answer(asked.goal, asked.kind, dumps, surveys, sampled)
+        if self._answer.complete:
+            self._subjects = self._sample
+        self._done = 0
+        longest = min(subject.about.longest for subject in self._subjects)
+        if asked.waves and asked.waves[1] > longest // 2:
+            raise ValueError(
+                f"wave number {asked.waves[1]} is not in the field: its longest axis has {longest} "
+                f"values, which have wave numbers up to {longest // 2}"
+            )
+        self._span = max(survey.span for survey in surveys)
+        self._tightest = _TIGHTEST[dumps[0].dtype.itemsize]
+
+    def _take_sample(self) -> list[Subject]:
+        """The first, the middle and the last dump, or all where they fit."""
+        subjects, budget = self._subjects, self._asked.sample_bytes
+        if sum(one.dump.raw_bytes for one in subjects) <= budget:
+            return [replace(one, arrays=[one.dump.whole()]) for one in subjects]
+        count, last = min(len(subjects), _SAMPLED_DUMPS), len(subjects) - 1
+        numbers = {round(i * last / max(1, count - 1)) for i in range(count)}
+        share = max(budget // count, BLOCK_BYTES)
+        return [
+            replace(subjects[i], arrays=subjects[i].dump.pieces(share, BLOCK_BYTES))
+            for i in sorted(numbers)
+        ]
+
+    def run(self) -> Answer:
+        answer, codec = self._answer, self._asked.codecs[0]
+        self._watch(f"{codec} without loss", 0, None)
+        answer.lossless_ratio = without_loss(self._sample, codec)
+        for codec in self._asked.codecs:
+            answer.curves[codec], bracket = self._curve(codec)
+            answer.found[codec] = self._bisect(codec, *bracket) if bracket else None
+        for point in self._ranked():
+            answer.chosen = self._settle(point)
+            if answer.chosen is not None:
+                break
+        return answer
+
+    def _bound(self, share: float) -> Bound:
+        scale = self._span if self._asked.kind == "absolute" else 1.0
+        return Bound(self._asked.kind, share * scale)
+
+    def _try(self, codec: str, bound: Bound) -> Point:
+        self._answer.trials += 1
+
+        def tell(count: int) -> None:
+            self._done += count
+            self._watch(f"{codec} at {bound.kind} {bound.value:.3g}", self._done, None)
+
+        return attempt(self._sample, codec, bound, self._goal, tell)
+
+    def _curve(self, codec: str) -> tuple[list[Point], tuple[Point | None, Point] | None]:
+        """The points, and the two between which the goal comes to be met; None: it never is."""
+        points: list[Point] = []
+        share, met = _LOOSEST, 0
+        while share >= self._tightest and met < 2:
+            points.append(self._try(codec, self._bound(share)))
+            met = met + 1 if self._goal.met_by(points[-1].quality) else 0
+            share /= _STEP
+        if met == 0:
+            return points, None
+        good = points[len(points) - met]
+        before = points[len(points) - met - 1] if len(points) > met else None
+        return points, (before, good)
+
+    def _bisect(self, codec: str, bad: Point | None, good: Point) -> Point:
+        """The best ratio of what meets the goal. bad: None if the loosest bound meets it."""
+        met = [one for one in self._answer.curves[codec] if self._goal.met_by(one.quality)]
+        while bad is not None and bad.bound.value / good.bound.value > _CLOSE:
+            middle = math.sqrt(bad.bound.value * good.bound.value)
+            point = self._try(codec, Bound(good.bound.kind, middle))
+            if self._goal.met_by(point.quality):
+                good = point
+                met.append(point)
+            else:
+                bad = point
+        return max(met, key=lambda one: one.ratio)
+
+    def _ranked(self) -> list[Point]:
+        """Of the sample, the best ratio first; among those alike the one named first. A bound that
+        saves nothing over lossless is none."""
+        least = self._answer.lossless_ratio
+        left = [one for one in self._answer.found.values() if one and one.ratio > least]
+        ranked = []
+        while left:
+            best = max(point.ratio for point in left)
+            chosen = next(point for point in left if point.ratio * _ALIKE >= best)
+            left.remove(chosen)
+            ranked.append(chosen)
+        return ranked
+
+    def _settle(self, start: Point) -> Point | None:
+        """A bound that meets the goal on all values of all dumps, and the best ratio of those."""
+        complete = self._answer.complete
+        value, step = _rounded(start.bound.value), 1.02 if complete else 1.25
+        loosest, tightest = self._bound(_LOOSEST).value, self._bound(self._tightest).value
+        met: list[Point] = []
+        good, bad = 0.0, math.inf
+        for _ in range(_TRIALS_ON_ALL):
+            point = self._on_all(start.codec, Bound(start.bound.kind, value))
+            if self._goal.met_by(point.quality):
+                good = value
+                met.append(point)
+                higher = math.sqrt(good * bad) if math.isfinite(bad) else good * step
+                value = min(_rounded(higher), loosest)
+            else:
+                bad = value
+                value = _rounded(math.sqrt(good * bad) if good else bad / step)
+                step = min(step * step, 10.0)
+            # A sample of everything has been bisected already.
+            if good and (complete or value <= good or bad / good <= _CLOSE_ON_ALL):
+                break
+            if value < tightest:
+                break
+        return max(met, key=lambda one: one.ratio, default=None)
+
+    def _on_all(self, codec: str, bound: Bound) -> Point:
+        self._answer.trials += 1
+        total, done = self._answer.raw_bytes, 0
+
+        def tell(count: int) -> None:
+            nonlocal done
+            done += count
+            self._watch(f"all values, {bound.kind} {bound.value:.3g}", done, total)
+
+        point = attempt(self._subjects, codec, bound, self._goal, tell, give_up=True)
+        # What misses the goal will again: it is asked first.
+        missed = len(point.dumps) - 1
+        if not self._goal.met_by(point.quality) and missed > 0:
+            self._subjects.insert(0, self._subjects.pop(missed))
+        return replace(point, whole=True)
+
+
+def _rounded(value: float) -> float:
+    """Down to three figures: what is pasted is what was measured."""
+    exponent = math.floor(math.log10(value)) - 2
+    text = f"{math.floor(value / 10.0**exponent + 1e-9)}e{exponent}"
+    return float(text)
