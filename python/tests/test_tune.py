@@ -349,6 +349,16 @@ def test_wrong_options_say_what_is_right(odd, tmp_path):
     assert "is no HDF5 file" in told.stderr
 
 
+def test_a_field_for_which_memory_is_out_is_an_error_in_a_sentence(odd, monkeypatch):
+    def none(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(qualities, "power_spectrum", none)
+    told = command(odd, "-f", "a/rho", "-q", "spectrum=1%", "--json")
+    assert told.exit_code == 3
+    assert "memory is out: the largest dump has 2304 bytes" in json.loads(told.stdout)["error"]
+
+
 def test_data_that_were_lossy_before_are_said_to_be(tmp_path):
     path = tmp_path / "lossy.h5"
     with caesura.Writer(path) as writer:

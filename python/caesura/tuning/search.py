@@ -79,7 +79,14 @@ class Asked:
 
 def tune(dumps: Sequence[Dump], asked: Asked, watch: Watch = lambda *_: None) -> Answer:
     """Raises ValueError (nothing to be chosen, a codec), OSError (a file, memory)."""
-    return _Search(list(dumps), asked, watch).run()
+    try:
+        return _Search(list(dumps), asked, watch).run()
+    except MemoryError:
+        largest = max(dump.raw_bytes for dump in dumps)
+        raise OSError(
+            f"memory is out: the largest dump has {largest} bytes, of which two copies are held, "
+            "for a spectrum about ten; take a machine with more, or a part of the field"
+        ) from None
 
 
 class _Search:

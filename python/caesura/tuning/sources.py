@@ -59,20 +59,13 @@ class Dump:
             for begin in range(0, self.shape[0], step):
                 yield dataset[begin : begin + step].astype(self.dtype, copy=False)
 
-    def whole(self, watch: Watch = lambda _: None) -> np.ndarray:
-        """Raises OSError (memory, or a file that cannot be read)."""
-        try:
-            values = np.empty(self.shape, self.dtype)
-        except MemoryError:
-            raise OSError(
-                f"{self.path} has {self.raw_bytes} bytes, for which there is no memory; name a "
-                "smaller field, or a part of it in a file of its own"
-            ) from None
+    def whole(self) -> np.ndarray:
+        """Raises OSError (a file that cannot be read), MemoryError."""
+        values = np.empty(self.shape, self.dtype)
         begin = 0
         for slab in self.slabs():
             values[begin : begin + slab.shape[0]] = slab
             begin += slab.shape[0]
-            watch(slab.nbytes)
         return values.reshape(self.axes)
 
     def pieces(self, budget_bytes: int, block_bytes: int) -> list[np.ndarray]:
