@@ -104,7 +104,9 @@ struct WriterOptions {
     /// What `caesura calibrate` measured, from which predicted times start. Empty: where it puts it
     /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.
     std::string calibration_path = {};
-    std::string trace_path = {};  ///< Chrome trace, one file per rank ("%r" becomes the rank)
+    /// Chrome trace, one file per rank ("%r" becomes the rank). It grows with every dump that is
+    /// written or committed, and is a whole JSON document after close().
+    std::string trace_path = {};
     /// Where things lie in the file. Empty: as openPMD has it. Else an absolute path with `{field}`
     /// and `%T`, the iteration's number (`%06T`: with zeros, 6 digits), each once, as
     /// "/step_%06T/{field}": plain groups and datasets, and no attributes of openPMD but those that

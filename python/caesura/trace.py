@@ -1,7 +1,8 @@
 """Traces: what a run did and what it had planned, read back from the Chrome-trace JSON it wrote.
 
 One file per rank, "X" events: `cat` is the kind, `pid` the rank, thread names are lanes, times are
-microseconds since the run began, args hold iteration and bytes.
+microseconds since the run began, args hold iteration and bytes. While a run goes on, and when it
+was killed, the file is an array that is not closed, one event a line.
 """
 
 from __future__ import annotations
@@ -108,22 +109,36 @@ def read_traces(paths: Iterable[str | Path]) -> Trace:
 
 def _read_events(path: Path) -> list[Event]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        raw = document["traceEvents"] if isinstance(document, dict) else document
-        lanes = {
-            (item["pid"], item["tid"]): item["args"]["name"]
-            for item in raw
-            if item.get("ph") == "M" and item.get("name") == "thread_name"
-        }
-        return [_to_event(item, lanes) for item in raw if item.get("ph") == "X"]
+        raw = raw_events(path.read_text(encoding="utf-8"))
+        lanes = lanes_in(raw)
+        return [to_event(item, lanes) for item in raw if item.get("ph") == "X"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TraceError(
             f"{path} is not a Chrome trace ({type(error).__name__}: {error}); "
-            "a trace of a killed run is incomplete, use one of a run that was closed"
+            "give the files written through WriterOptions.trace_path"
         ) from error
 
 
-def _to_event(item: dict, lanes: dict) -> Event:
+def raw_events(text: str) -> list[dict]:
+    """Of a whole document, or of as much of a growing one as is there. Raises ValueError, ..."""
+    if text.lstrip().startswith("["):
+        try:
+            return json.loads(text.rstrip().rstrip(",").removesuffix("]") + "]")
+        except ValueError:  # cut within its last line
+            return json.loads(text[: text.rindex("\n")].rstrip().rstrip(",") + "]")
+    return json.loads(text)["traceEvents"]
+
+
+def lanes_in(raw: Iterable[dict]) -> dict[tuple[int, int], str]:
+    """Their names by rank and number."""
+    return {
+        (item["pid"], item["tid"]): item["args"]["name"]
+        for item in raw
+        if item.get("ph") == "M" and item.get("name") == "thread_name"
+    }
+
+
+def to_event(item: dict, lanes: dict) -> Event:
     begin_s = float(item["ts"]) * 1e-6
     arguments = item.get("args", {})
     return Event(

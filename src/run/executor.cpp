@@ -34,11 +34,10 @@ Executor::Executor(const ExecutorOptions& options, base::MemoryBudget& budget,
     observer_.attach(write_event_);
     if (gated()) observer_.attach(compress_event_);
     for (int i = 0; i < options.compress_threads; ++i) {
-        workers_.push_back(std::make_unique<Worker>());
+        workers_.push_back(std::make_unique<Worker>("compress lane"));
         Worker& worker = *workers_.back();
         worker.thread = std::thread([this, &worker] { compress_loop(worker); });
     }
-    standby_.trace = base::TraceLane("standby");
     standby_.at_dump = k_nowhere;
     if (options.standby) standby_.thread = std::thread([this] { standby_loop(); });
     write_lane_.thread = std::thread([this] { write_loop(); });
@@ -305,6 +304,16 @@ void Executor::stop() {
     write_event_.raise();
     write_lane_.thread.join();
     withdraw_offers();
+}
+
+void Executor::append_trace() noexcept {
+    base::LiveTrace* const trace = live_trace_.load(std::memory_order_acquire);
+    if (trace == nullptr) return;
+    try {
+        (void)trace->append();
+    } catch (const std::bad_alloc&) {
+        // What is missing comes with the next dump, or when the whole trace is written.
+    }
 }
 
 std::vector<const base::TraceLane*> Executor::trace_lanes() const {

@@ -139,14 +139,18 @@ class Executor {
 
     /// Stop the lanes after everything submitted is done (or an error occurred) and join them.
     void stop();
-    /// After stop(): lanes to write into a trace.
+    /// Lanes to write into a trace.
     std::vector<const base::TraceLane*> trace_lanes() const;
+    /// The write lane appends to it whenever a dump is written or committed. It lives until stop().
+    /// What it cannot write is not an error: who writes the whole trace in the end meets it too.
+    void keep_trace(base::LiveTrace* trace) { live_trace_.store(trace, std::memory_order_release); }
 
   private:
     static constexpr std::uint64_t k_nowhere = std::numeric_limits<std::uint64_t>::max();
     struct Worker {
         std::thread thread;
-        base::TraceLane trace{"compress lane"};
+        base::TraceLane trace;
+        explicit Worker(const char* name) : trace(name) {}
         std::atomic<std::uint64_t> at_dump{0};  // it holds no pointer to dumps before this one
         std::atomic<double> compress_s{0.0};
     };
@@ -184,6 +188,7 @@ class Executor {
     bool finish_dump(DumpTask& dump);
     bool run_flush();
     bool call_after_all();
+    void append_trace() noexcept;
     void do_write(DumpTask& dump, std::span<Job* const> jobs);
     plan::WriteView view_of(std::span<const double> ready_bytes, const WriteCost& cost,
                             double now_s, bool is_due) const;
@@ -247,10 +252,11 @@ class Executor {
     Helped helped_;
     std::vector<std::unique_ptr<Worker>> workers_;
     WriteLane write_lane_;
-    Worker standby_;
+    Worker standby_{"standby"};
     StandbyWork standby_work_;
     DuePlace* place_;  ///< null without standby thread
     base::TraceLane help_trace_{"application (helping)"};
+    std::atomic<base::LiveTrace*> live_trace_{nullptr};
     std::atomic<double> help_compress_s_{0.0};
 
     std::atomic<double> plan_s_{0.0};

@@ -96,6 +96,7 @@ bool Executor::run_flush() {
         status = {StatusCode::no_space, "out of memory"};
     }
     if (options_.trace) write_lane_.trace.add({"commit", "commit", begin_s, clock_.now_s(), 0, 0});
+    append_trace();
     if (!status.ok()) fail(status.with_context("committing"));
     flush_.state.store(0, std::memory_order_release);
     progress_event_.raise();
@@ -232,6 +233,7 @@ bool Executor::finish_dump(DumpTask& dump) {
     const Status status = dump.sink->finish();
     if (options_.trace)
         write_lane_.trace.add({"sync", "sync", begin_s, clock_.now_s(), dump.iteration, 0});
+    append_trace();
     if (!status.ok()) {
         if (dump.sink->gives_back())
             take_back(dump);

@@ -117,18 +117,33 @@ Status Writer::Impl::none_is_missing() {
     return round.failed();
 }
 
-void Writer::Impl::finish_traces() {
-    if (!session.traces()) return;
-    std::string trace_path = session.options.trace_path;
-    const std::size_t mark = trace_path.find("%r");
+std::string writer::Session::trace_path() const {
+    std::string of_rank = options.trace_path;
+    const std::size_t mark = of_rank.find("%r");
     if (mark != std::string::npos)
-        trace_path.replace(mark, 2, std::to_string(session.rank));
-    else if (session.size > 1)
-        trace_path += fmt::format(".{}", session.rank);
+        of_rank.replace(mark, 2, std::to_string(rank));
+    else if (size > 1)
+        of_rank += fmt::format(".{}", rank);
+    return of_rank;
+}
+
+std::vector<const base::TraceLane*> Writer::Impl::traced_lanes() const {
     std::vector<const base::TraceLane*> lanes{&session.application_trace, &session.plan_trace};
     for (const base::TraceLane* lane : executor->trace_lanes()) lanes.push_back(lane);
-    const Status status =
-        base::write_chrome_trace(trace_path, session.rank, session.trace_origin_s, lanes);
+    return lanes;
+}
+
+void Writer::Impl::begin_trace() {
+    if (!session.traces()) return;
+    session.live_trace = std::make_unique<base::LiveTrace>(session.trace_path(), session.rank,
+                                                           session.trace_origin_s, traced_lanes());
+    executor->keep_trace(session.live_trace.get());
+}
+
+void Writer::Impl::finish_traces() {
+    if (!session.traces()) return;
+    const Status status = base::write_chrome_trace(session.trace_path(), session.rank,
+                                                   session.trace_origin_s, traced_lanes());
     if (!status.ok()) round.fail_at_first(status.with_context("writing the trace"));
 }
 

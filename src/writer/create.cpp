@@ -244,6 +244,7 @@ Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
     impl->make_parts();
     if (Status status = session.comm->barrier(); !status.ok()) return status;
     session.trace_origin_s = session.now_s();  // the same moment on all ranks
+    impl->begin_trace();
     return impl;
 }
 

@@ -168,6 +168,9 @@ struct Writer::Impl {
     Status finish_by(double seconds);
     Status none_is_missing();
     Status close();
+    /// The trace is written as the run goes, from now on.
+    void begin_trace();
+    std::vector<const base::TraceLane*> traced_lanes() const;
     void finish_traces();
 
     writer::Session session;  // used by all that follows

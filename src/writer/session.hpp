@@ -94,7 +94,10 @@ struct Session {
     std::uint64_t spill_begin = 0, spill_end = 0;
     std::uint64_t iteration = 0;     ///< the open one, or the last
     double iteration_begin_s = 0.0;  ///< its begin
+    /// Of this rank.
+    std::string trace_path() const;
     base::TraceLane application_trace{"application"}, plan_trace{"plan"};
+    std::unique_ptr<base::LiveTrace> live_trace;
     double trace_origin_s = 0.0;
 };
 
