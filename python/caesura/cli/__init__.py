@@ -20,6 +20,7 @@ from caesura.cli import (
     verify,
     version,
     vol,
+    watch,
     where,
 )
 
@@ -72,6 +73,7 @@ app.command("calibrate")(calibrate.calibrate)
 app.command("doctor")(doctor.doctor)
 app.command("tune")(tune.tune)
 app.command("together")(together.together)
+app.command("watch")(watch.watch)
 app.command("where")(where.where)
 app.add_typer(vol.app, name="vol")
 app.add_typer(serve.app, name="serve")

@@ -1,0 +1,246 @@
+"""What a running job is doing, put together from its file and its traces."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from caesura.comparing import mesh_of
+from caesura.reading import looks_like_hdf5
+from caesura.report.quantities import duration_text
+from caesura.series import files_of
+from caesura.trace import Event
+from caesura.watching.following import Follower
+
+_LIMITS = 0.9  # of the time between dumps: a lane that takes more has no room left
+_FELT = 0.05  # of the application's time: copying alone takes 3 to 4 % where much is handed over
+_SILENT = 3.0  # times between dumps
+
+
+@dataclass
+class Field:
+    """One field in the newest dump, and over all."""
+
+    name: str
+    raw_bytes: int = 0
+    stored_bytes: int = 0
+    last_raw_bytes: int = 0
+    last_stored_bytes: int = 0
+
+
+@dataclass
+class Committed:
+    """What the files hold."""
+
+    files: int = 0
+    dumps: int = 0
+    last: int | None = None  # iteration
+    changed_s: float | None = None  # when a file was last written to, seconds since 1970
+    file_bytes: int = 0
+    unfinished: bool = False  # blocks that are not committed: of a dump in flight, or after a kill
+    fields: dict[str, Field] = field(default_factory=dict)
+
+    @property
+    def raw_bytes(self) -> int:
+        return sum(one.raw_bytes for one in self.fields.values())
+
+    @property
+    def stored_bytes(self) -> int:
+        return sum(one.stored_bytes for one in self.fields.values())
+
+
+@dataclass
+class Lane:
+    """One rank over the dumps that are kept, in seconds."""
+
+    rank: int
+    dumps: int  # that are written
+    span_s: float  # of the application's time that was looked at
+    between_s: float | None  # begins of dumps, median
+    compress_s: float  # a dump, median
+    write_s: float
+    put_s: float  # all, the application's: copying, and waiting for memory
+    end_s: float
+    in_flight: int  # handed over and not written
+    next_s: float | None  # to the next dump; negative: overdue
+
+    @property
+    def felt(self) -> float:
+        """Share of the application's time that it spent in Caesura."""
+        return (self.put_s + self.end_s) / self.span_s if self.span_s > 0 else 0.0
+
+    def limit(self) -> str:
+        """In words, with numbers: what keeps dumps from coming faster."""
+        if self.between_s is None or not self.dumps:
+            return "not known yet"
+        lane, busy_s = max(
+            ("compress", self.compress_s), ("write", self.write_s), key=lambda pair: pair[1]
+        )
+        numbers = f"{duration_text(busy_s)} of {duration_text(self.between_s)} between dumps"
+        if busy_s >= _LIMITS * self.between_s:
+            return f"the {lane} lane limits: {numbers}"
+        if self.felt > _FELT:
+            call = "put" if self.put_s > self.end_s else "end"
+            return f"{100 * self.felt:.0f} % of the application's time is Caesura's, most in {call}"
+        return f"nothing limits; the busier lane ({lane}): {numbers}"
+
+
+@dataclass
+class State:
+    """All that is shown."""
+
+    path: str
+    now_s: float
+    committed: Committed
+    lanes: list[Lane]
+    ended: bool  # the traces were closed
+
+    @property
+    def between_s(self) -> float | None:
+        known = [lane.between_s for lane in self.lanes if lane.between_s is not None]
+        return statistics.median(known) if known else None
+
+    @property
+    def next_s(self) -> float | None:
+        known = [lane.next_s for lane in self.lanes if lane.next_s is not None]
+        return max(known) if known and not self.ended else None
+
+    @property
+    def silent_s(self) -> float | None:
+        """Since anything was written."""
+        changed = self.committed.changed_s
+        return None if changed is None else max(0.0, self.now_s - changed)
+
+    def words(self) -> str:
+        """Running, ended, or something to look at."""
+        if self.ended:
+            return "ended"
+        if self.silent_s is None:
+            return "no commit yet"
+        silent = f"last written to {duration_text(self.silent_s)} ago"
+        if self.between_s is None or self.silent_s <= _SILENT * self.between_s:
+            return silent
+        asked = f"{silent}, dumps came every {duration_text(self.between_s)}: is it running?"
+        if not self.committed.unfinished:
+            return asked
+        return f"{asked} If it was killed, `caesura recover` finishes the file"
+
+
+class Watcher:
+    """Looks at a run again and again; what did not change is not read again."""
+
+    def __init__(self, core: Any, path: Path, traces: Sequence[Path]) -> None:
+        self._core, self._path = core, path
+        self._followers = [Follower(trace) for trace in traces]
+        self._listed: dict[Path, tuple[tuple[int, int], dict[str, Any] | None]] = {}
+
+    def look(self) -> State:
+        """Raises OSError (no such file, no HDF5), TraceError."""
+        for follower in self._followers:
+            follower.look()
+        now_s = time.time()
+        committed = self._committed()
+        times = [one.changed_s for one in self._followers if one.changed_s]
+        if times:
+            committed.changed_s = max([committed.changed_s or 0.0, *times])
+        ended = bool(self._followers) and all(one.closed for one in self._followers)
+        lanes = [
+            lane
+            for one in self._followers
+            for lane in lanes_of(one.events, None if one.closed else now_s - one.changed_s)
+        ]
+        return State(str(self._path), now_s, committed, sorted(lanes, key=lambda o: o.rank), ended)
+
+    def _committed(self) -> Committed:
+        found = Committed()
+        last: dict[str, int] = {}
+        iterations = set()
+        for path in files_of([self._path]):
+            status = path.stat()
+            key = (status.st_mtime_ns, status.st_size)
+            if path not in self._listed or self._listed[path][0] != key:
+                try:
+                    self._listed[path] = (key, self._listing(path))
+                except OSError:  # commits came too fast to be read between: the next look
+                    if path not in self._listed:
+                        raise
+            listing = self._listed[path][1]
+            if listing is None:
+                continue
+            found.files += 1
+            found.changed_s = max(found.changed_s or 0.0, status.st_mtime)
+            found.file_bytes += listing["file_bytes"]
+            found.unfinished |= listing["needs_recover"]
+            for dataset in listing["datasets"]:
+                iterations.add(dataset["iteration"])
+                _add(found.fields, last, dataset)
+        found.dumps = len(iterations)
+        found.last = max(iterations, default=None)
+        return found
+
+    def _listing(self, path: Path) -> dict[str, Any] | None:
+        """None: nothing is committed."""
+        return self._core.OpenFile(str(path)).info() if looks_like_hdf5(path) else None
+
+
+def _add(fields: dict[str, Field], last: dict[str, int], dataset: dict[str, Any]) -> None:
+    name = mesh_of(dataset["path"])[1]
+    one = fields.setdefault(name, Field(name))
+    raw, stored = dataset["raw_bytes"], dataset["stored_bytes"]
+    one.raw_bytes += raw
+    one.stored_bytes += stored
+    if dataset["iteration"] >= last.get(name, -1):
+        last[name] = dataset["iteration"]
+        one.last_raw_bytes, one.last_stored_bytes = raw, stored
+
+
+def lanes_of(events: Sequence[Event], since_s: float | None) -> list[Lane]:
+    """Of each rank in the events. since_s: from the last event's being written to now; None: it
+    ended."""
+    return [
+        _lane(rank, [event for event in events if event.rank == rank], since_s)
+        for rank in sorted({event.rank for event in events})
+    ]
+
+
+def _lane(rank: int, events: list[Event], since_s: float | None) -> Lane:
+    begins: dict[int, float] = {}
+    busy: dict[str, dict[int, float]] = {"compress": {}, "write": {}}
+    written = {event.iteration for event in events if event.kind == "sync"}
+    for event in events:
+        if event.kind == "put":
+            known = begins.get(event.iteration, event.begin_s)
+            begins[event.iteration] = min(known, event.begin_s)
+        elif event.kind in busy:
+            sums = busy[event.kind]
+            sums[event.iteration] = sums.get(event.iteration, 0.0) + event.duration_s
+    order = sorted(begins.values())
+    gaps = [after - before for before, after in pairwise(order)]
+    between_s = statistics.median(gaps) if gaps else None
+    whole = [iteration for iteration in begins if iteration in written]
+    ends = [event.end_s for event in events]
+    last_s = max(ends)
+    next_s = None
+    if between_s is not None and since_s is not None:
+        next_s = order[-1] + between_s - (last_s + since_s)
+    return Lane(
+        rank=rank,
+        dumps=len(whole),
+        span_s=last_s - min((event.begin_s for event in events), default=last_s),
+        between_s=between_s,
+        compress_s=_median(busy["compress"], whole),
+        write_s=_median(busy["write"], whole),
+        put_s=sum(event.duration_s for event in events if event.kind == "put"),
+        end_s=sum(event.duration_s for event in events if event.kind == "end"),
+        in_flight=len([iteration for iteration in begins if iteration not in written]),
+        next_s=next_s,
+    )
+
+
+def _median(sums: dict[int, float], iterations: list[int]) -> float:
+    return statistics.median([sums.get(one, 0.0) for one in iterations]) if iterations else 0.0

@@ -1,0 +1,234 @@
+"""caesura watch: what it shows of a run is what the run did, while it runs, when it was killed, and
+when it has ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import caesura
+import numpy as np
+import pytest
+from caesura import _core
+from caesura.cli import app
+from caesura.trace import Event, TraceError, read_traces
+from caesura.watching import following, state
+from typer.testing import CliRunner
+
+SHAPE = (24, 32, 32)
+
+
+def command(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["watch", *map(str, arguments)])
+
+
+def values(n: int) -> np.ndarray:
+    return np.random.default_rng(n).normal(size=SHAPE).astype(np.float32).cumsum(0)
+
+
+def write(writer: caesura.Writer, field: Any, dumps: range) -> None:
+    """Dumps that are committed when this returns."""
+    for n in dumps:
+        with writer.iteration(n) as iteration:
+            iteration.begin_dump(time=n).put(field, values(n))
+    writer.finish_by(60)
+
+
+# ---------------------------------------------------------------------------------- a run that runs
+
+
+def test_a_running_job_is_seen_from_its_file_and_its_trace_alone(tmp_path):
+    file, trace = tmp_path / "run.h5", tmp_path / "trace.json"
+    writer = caesura.Writer(file, relative=1e-3, trace=trace)
+    watcher = state.Watcher(_core, file, [trace])
+    rho = writer.define_field("rho", np.float32, SHAPE)
+    for begin in (0, 3):
+        write(writer, rho, range(begin, begin + 3))
+        seen = watcher.look()
+        assert not seen.ended
+        assert seen.committed.dumps == begin + 3
+        assert seen.committed.last == writer.committed == begin + 2
+        (lane,) = seen.lanes
+        assert lane.dumps == begin + 3
+        assert lane.in_flight == 0
+        assert lane.compress_s > 0
+        assert lane.between_s > 0
+        assert seen.next_s is not None
+    stored = seen.committed.fields["rho"].last_stored_bytes
+    (listed,) = [d for d in _core.OpenFile(str(file)).info()["datasets"] if d["iteration"] == 5]
+    assert stored == listed["stored_bytes"]
+    told = command(file, trace, "--once")
+    assert told.exit_code == 0, told.stderr
+    assert "6 dumps committed, the last of iteration 5" in told.stdout
+    assert "dumps every" in told.stdout
+    writer.close()
+    assert watcher.look().ended
+    document = json.loads(command(file, trace, "--json").stdout)
+    assert document["ended"]
+    assert document["next_dump_s"] is None
+    assert (document["dumps"], document["last_iteration"]) == (6, 5)
+    assert document["ranks"][0]["in_flight"] == 0
+    following_it = command(file, trace)  # into a pipe: a line, and it ends because the run has
+    assert following_it.exit_code == 0
+    assert following_it.stdout.count("\n") == 1
+    assert "iteration 5: 6 dumps, the last" in following_it.stdout
+
+
+KILLED = """
+import os, sys
+sys.path.insert(0, {tests!r})
+from test_watch import SHAPE, caesura, np, values, write
+writer = caesura.Writer({file!r}, relative=1e-3, trace={trace!r})
+rho = writer.define_field("rho", np.float32, SHAPE)
+write(writer, rho, range(2))
+iteration = writer.iteration(2).__enter__()
+iteration.begin_dump(time=2).put(rho, values(2))
+os._exit(9)
+"""
+
+
+def test_what_a_killed_run_left_is_shown_and_its_trace_is_read(tmp_path):
+    file, trace = tmp_path / "run.h5", tmp_path / "trace.json"
+    text = KILLED.format(tests=str(Path(__file__).parent), file=str(file), trace=str(trace))
+    done = subprocess.run([sys.executable, "-c", text], check=False, env=os.environ)
+    assert done.returncode == 9
+    document = json.loads(command(file, trace, "--json").stdout)
+    assert (document["dumps"], document["last_iteration"]) == (2, 1)
+    assert not document["ended"]
+    assert not document["unfinished"]
+    assert document["ranks"][0]["in_flight"] == 0  # nobody had heard of the third one
+    events = read_traces([trace]).events
+    assert {event.iteration for event in events if event.kind == "sync"} == {0, 1}
+
+
+def test_a_series_is_one_run(tmp_path):
+    with caesura.Writer(tmp_path / "run_%06T.h5", relative=1e-3) as writer:
+        rho = writer.define_field("rho", np.float32, SHAPE)
+        write(writer, rho, range(3))
+    document = json.loads(command(tmp_path / "run_%06T.h5", "--json").stdout)
+    assert (document["files"], document["dumps"], document["last_iteration"]) == (3, 3, 2)
+    assert document["raw_bytes"] == 3 * 4 * np.prod(SHAPE)
+    assert document["limit"] is None  # nothing says what the lanes did
+
+
+# ----------------------------------------------------------------------------------- growing traces
+
+
+def test_a_trace_is_the_same_wherever_looks_fall_into_it(tmp_path):
+    def event(n: int) -> str:
+        one = {"ph": "X", "cat": "write", "name": f"rho, [{n}]", "pid": 3, "tid": 0, "ts": n * 1e6}
+        return json.dumps(one | {"dur": 5e5, "args": {"iteration": n, "bytes": n}})
+
+    name = {"ph": "M", "name": "thread_name", "pid": 3, "tid": 0, "args": {"name": "write lane"}}
+    text = ",\n".join(["[\n" + json.dumps(name), *map(event, range(6))])
+    path = tmp_path / "trace.json"
+    path.write_text(text)
+    expected = read_traces([path]).events
+    assert [one.iteration for one in expected] == list(range(6))
+    assert {one.lane for one in expected} == {"write lane"}
+    for cut in range(len(text)):
+        follower = following.Follower(path)
+        for end in (cut, len(text)):
+            path.write_text(text[:end])
+            follower.look()
+        assert follower.events == expected
+    path.write_text(text[:-3])
+    assert read_traces([path]).events == expected[:-1]
+
+
+def test_a_watcher_of_weeks_keeps_the_last_dumps_only(tmp_path):
+    path = tmp_path / "trace.json"
+    follower = following.Follower(path)
+    lines = []
+    for n in range(40):
+        one = {"ph": "X", "cat": "put", "name": "rho", "pid": 0, "tid": 0, "ts": n * 1e6}
+        lines.append(json.dumps(one | {"dur": 1e3, "args": {"iteration": 10 * n}}))
+        path.write_text("[\n" + ",\n".join(lines))
+        follower.look()
+    kept = [event.iteration for event in follower.events]
+    assert kept == [10 * n for n in range(40 - following.KEPT_DUMPS, 40)]
+
+
+def test_another_run_of_the_same_name_begins_anew(tmp_path):
+    file, trace = tmp_path / "run.h5", tmp_path / "trace.json"
+    watcher = state.Watcher(_core, file, [trace])
+    for dumps in (4, 1):
+        writer = caesura.Writer(file, relative=1e-3, trace=trace)
+        write(writer, writer.define_field("rho", np.float32, SHAPE), range(dumps))
+        seen = watcher.look()
+        assert not seen.ended
+        assert seen.lanes[0].dumps == seen.committed.dumps == dumps
+        writer.close()
+        assert watcher.look().ended
+
+
+# ------------------------------------------------------------------------------------- what is said
+
+
+def run_of(compress_s: float, write_s: float, put_s: float = 0.01) -> state.Lane:
+    """Dumps every 2 s, of iterations 0, 10, ..."""
+    events = []
+    for n in range(5):
+        begin = 2.0 * n
+
+        def add(kind: str, at_s: float, lasts_s: float, n: int = n) -> None:
+            events.append(Event(kind, "rho #0", 0, "", at_s, at_s + lasts_s, 10 * n, 1000))
+
+        add("put", begin, put_s)
+        if n < 4:
+            add("compress", begin + put_s, compress_s)
+            add("write", begin + put_s + compress_s, write_s)
+            add("sync", begin + put_s + compress_s + write_s, 0.001)
+    (lane,) = state.lanes_of(events, 0.5)
+    return lane
+
+
+@pytest.mark.parametrize(
+    ("lane", "words"),
+    [
+        (run_of(0.1, 1.9), "the write lane limits: 1.9 s of 2 s between dumps"),
+        (run_of(1.85, 0.2), "the compress lane limits: 1.85 s of 2 s between dumps"),
+        (run_of(0.3, 0.2), "nothing limits; the busier lane (compress): 300 ms of 2 s"),
+        (run_of(0.3, 0.2, 0.8), "of the application's time is Caesura's, most in put"),
+    ],
+)
+def test_what_limits_is_said_in_words_with_numbers(lane, words):
+    assert words in lane.limit()
+    assert lane.between_s == pytest.approx(2.0)
+    assert (lane.dumps, lane.in_flight) == (4, 1)
+
+
+def test_the_next_dump_is_told_from_the_time_between_dumps():
+    lane = run_of(0.1, 0.1)
+    # The last put is at 8 s, the last event ends at 8.01 s and was written 0.5 s ago.
+    assert lane.next_s == pytest.approx(8.0 + 2.0 - 8.51)
+    committed = state.Committed(files=1, dumps=4, last=30, changed_s=100.0)
+    late = state.State("run.h5", 107.0, committed, [lane], False)
+    assert late.words().endswith("dumps came every 2 s: is it running?")
+    committed.unfinished = True
+    assert late.words().endswith("If it was killed, `caesura recover` finishes the file")
+    assert state.State("run.h5", 101.0, committed, [lane], False).words() == (
+        "last written to 1 s ago"
+    )
+
+
+def test_what_cannot_be_watched_is_an_error_in_a_sentence(tmp_path):
+    told = command(tmp_path / "none.h5", "--json")
+    assert told.exit_code == 3
+    assert "does not exist" in json.loads(told.stdout)["error"]
+    empty = tmp_path / "empty.h5"
+    empty.touch()
+    told = command(empty, tmp_path / "no_trace_yet.json", "--json")
+    assert told.exit_code == 0
+    assert json.loads(told.stdout)["state"] == "no commit yet"
+    noise = tmp_path / "trace.json"
+    noise.write_text("[\nnot an event,\n{}\n")
+    told = command(empty, noise, "--json")
+    assert told.exit_code == 3
+    assert "is not a Chrome trace" in json.loads(told.stdout)["error"]
+    with pytest.raises(TraceError):
+        read_traces([noise])
