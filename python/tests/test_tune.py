@@ -291,10 +291,11 @@ def test_better_qualities_lie_to_the_right_and_exact_ones_nowhere():
 
 @pytest.fixture(scope="module")
 def odd(tmp_path_factory) -> Path:
-    gap = smooth((12, 12, 12))
+    gap, pair = smooth((12, 12, 12)), np.zeros(9, [("rho", "f4"), ("vx", "f4")])
     gap[1, 2, 3] = np.nan
     return save(
-        tmp_path_factory.mktemp("odd") / "odd.h5", flat=np.full((8, 9), 4.5, np.float32), gap=gap,
+        tmp_path_factory.mktemp("odd") / "odd.h5",
+        pair=pair, flat=np.full((8, 9), 4.5, np.float32), gap=gap,
         ids=np.arange(50), nothing=np.full((4, 4), np.nan), one=np.float64(3),
         a__rho=smooth((24, 24)), b__rho=smooth((24, 24)), wave=np.exp(1j * np.arange(9)),
     )  # fmt: skip
@@ -310,6 +311,7 @@ def odd(tmp_path_factory) -> Path:
         ("nothing", "psnr=80", 3, "has no finite value"),
         ("wave", "psnr=80", 3, "complex numbers"),
         ("one", "psnr=80", 3, "too few values"),
+        ("pair", "psnr=80", 3, "holds several quantities (rho, vx)"),
         ("density", "psnr=80", 3, "there is no field 'density'; there are /a/rho, /b/rho, /flat"),
         ("rho", "psnr=80", 3, "is the end of several names; there are /a/rho, /b/rho"),
         ("/a/rho", "psnr=50", 0, ""),
@@ -334,7 +336,9 @@ def test_wrong_options_say_what_is_right(odd, tmp_path):
         (["--wavenumbers", "1:4"], 2, "belong to --quality spectrum"),
         (["--picture", "x.pdf"], 2, "name it .svg or .png"),
         (["--picture", tmp_path / "none" / "x.svg"], 3, "there is no directory"),
+        (["--picture", tmp_path], 2, "name it .svg or .png"),
         (["--codec", "gzip"], 3, "gzip"),
+        (["--codec", "zstd"], 2, "zstd loses nothing"),
     ):
         told = command(odd, "-f", "a/rho", "-q", "psnr=60", "--json", *arguments)
         assert told.exit_code == code, (arguments, told.stderr)
@@ -368,6 +372,20 @@ def test_data_that_were_lossy_before_are_said_to_be(tmp_path):
     told = command(path, "-q", "psnr=60", "--codec", "caesura")
     assert told.exit_code == 0, told.stderr
     assert "stored with a bound of 0.01 before" in told.stdout
+
+
+def test_another_codec_than_the_default_is_in_all_lines_to_paste():
+    bound = caesura.relative(2.5e-4)
+    plain = configuration.lines("rho", "/rho", np.dtype("f4"), 3, bound, "caesura")
+    named = configuration.lines("v/x", "/v/x", np.dtype("f8"), 1, bound, "caesura:strong")
+    assert not any("codec" in text for text in plain.values())
+    assert 'v_x_options.codec = caesura::CodecSpec{"caesura:strong"};' in named["c++"]
+    assert (
+        '"v/x", caesura::float64, {nx}, caesura::relative(0.00025), v_x_options);' in named["c++"]
+    )
+    assert 'codec="caesura:strong"' in named["python"]
+    assert "(nx,)" in named["python"]
+    assert tomllib.loads(named["toml"])["dataset"][0]["codec"] == "caesura:strong"
 
 
 def test_a_rule_of_the_connector_names_what_dumps_have_in_common():

@@ -89,8 +89,8 @@ def tune(
 
     with expected_errors(as_json), phase_progress(as_json) as progress:
         dumps = sources.find(files_of(files), field)
-        if picture is not None and not picture.absolute().parent.is_dir():
-            raise OSError(f"there is no directory {picture.parent} for the picture")
+        if picture is not None:
+            raster.check(picture)
         answer = search.tune(dumps, asked, progress)
     if picture is not None:
         with expected_errors(as_json):
@@ -118,6 +118,9 @@ def _asked(
         stop(f"--kind is '{kind}'; known are {', '.join(search.KINDS)}", as_json, USAGE)
     if picture is not None and picture.suffix not in raster.SUFFIXES:
         stop(f"the picture is {picture}; name it .svg or .png", as_json, USAGE)
+    for codec in codecs or ():
+        if codec in search.WITHOUT_LOSS:
+            stop(f"--codec {codec} loses nothing, whatever the bound; name another", as_json, USAGE)
     return search.Asked(goal, kind, tuple(dict.fromkeys(codecs or search.CODECS)), shells, sample)
 
 

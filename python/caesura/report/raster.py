@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 SUFFIXES = (".svg", ".png")
+
+
+def check(path: Path) -> None:
+    """Before long work: can the picture be written? Raises OSError."""
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise OSError(f"there is no directory {folder} for the picture")
+    if path.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise OSError(f"{path} may not be written by this user; name another picture")
+    if path.suffix == ".png" and not _has_converter():
+        raise _no_converter(path)
+
+
+def _has_converter() -> bool:
+    found = importlib.util.find_spec("cairosvg") is not None
+    return found or shutil.which("rsvg-convert") is not None
+
+
+def _no_converter(path: Path) -> OSError:
+    return OSError(
+        "a PNG needs cairosvg (`pip install cairosvg`) or rsvg-convert; or name the picture "
+        f"{path.with_suffix('.svg')}"
+    )
 
 
 def save(svg: str, path: Path) -> None:
@@ -23,10 +48,7 @@ def save(svg: str, path: Path) -> None:
         return
     converter = shutil.which("rsvg-convert")
     if converter is None:
-        raise OSError(
-            "a PNG needs cairosvg (`pip install cairosvg`) or rsvg-convert; or name the picture "
-            f"{path.with_suffix('.svg')}"
-        )
+        raise _no_converter(path)
     command = [converter, "--zoom", "2", "--output", str(path)]
     done = subprocess.run(command, input=svg.encode(), capture_output=True)
     if done.returncode != 0:

@@ -43,11 +43,15 @@ def _call(bound: Bound) -> str:
 def _cpp(
     variable: str, name: str, dtype: np.dtype, extents: list[str], bound: Bound, codec: str
 ) -> str:
-    options = (
-        "" if codec == _DEFAULT_CODEC else f',\n    {{.codec = caesura::CodecSpec{{"{codec}"}}}}'
-    )
+    before = options = ""
+    if codec != _DEFAULT_CODEC:
+        options = f", {variable}_options"
+        before = (
+            f"caesura::FieldOptions {variable}_options;\n"
+            f'{variable}_options.codec = caesura::CodecSpec{{"{codec}"}};\n'
+        )
     return (
-        f"auto {variable} = (*writer)->define_field(\n"
+        f"{before}auto {variable} = (*writer)->define_field(\n"
         f"    {json.dumps(name)}, caesura::{dtype.name}, {{{', '.join(extents)}}}, "
         f"caesura::{_call(bound)}{options});"
     )

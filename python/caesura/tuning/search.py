@@ -27,6 +27,7 @@ from caesura.tuning.trying import BLOCK_BYTES, Point, Subject, attempt, without_
 
 KINDS = ("relative", "absolute", "pointwise_relative")
 CODECS = ("caesura", "caesura:fast", "caesura:strong", "caesura:planes")
+WITHOUT_LOSS = ("none", "zstd", "blosc2")
 SAMPLE_BYTES = 32 << 20
 
 _STEP = math.sqrt(10.0)  # of the bounds that the curve is drawn from

@@ -101,6 +101,8 @@ def find(files: Sequence[Path], field: str | None) -> list[Dump]:
         chosen = [one for one in chosen if one.dtype.kind == "f"]
     if not chosen:
         what = f"no field '{field}'" if field is not None else "no field of floats"
+        for path in files if field is not None else ():
+            _refuse_other(path, field)
         raise ValueError(f"{_names(files)}: there is {what}; {_listed(found)}")
     fields = sorted({one.name for one in chosen})
     if len(fields) > 1 and (field is None or not _is_pattern(field)):
@@ -132,6 +134,20 @@ def _datasets(path: Path) -> list[Dump]:
                 )
             )  # fmt: skip
     return found
+
+
+def _refuse_other(path: Path, field: str) -> None:
+    """What is there by that name but holds no numbers."""
+    with h5py.File(path, "r") as file:
+        other = file.get(field)
+        if not isinstance(other, h5py.Dataset):
+            return
+        names = other.dtype.names
+        what = f"several quantities ({', '.join(names)})" if names else str(other.dtype)
+        raise ValueError(
+            f"{path}: {field} holds {what}, which is not taken apart; copy what you want into a "
+            "dataset of numbers"
+        )
 
 
 def _matches(one: Dump, field: str) -> bool:
