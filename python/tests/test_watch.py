@@ -154,8 +154,9 @@ def test_a_watcher_of_weeks_keeps_the_last_dumps_only(tmp_path):
 
 
 def test_another_run_of_the_same_name_begins_anew(tmp_path):
-    file, trace = tmp_path / "run.h5", tmp_path / "trace.json"
-    watcher = state.Watcher(_core, file, [trace])
+    """Its traces were not there when the watching began."""
+    file, trace = tmp_path / "run.h5", tmp_path / "trace-0.json"
+    watcher = state.Watcher(_core, file, [tmp_path / "trace-*.json"])
     for dumps in (4, 1):
         writer = caesura.Writer(file, relative=1e-3, trace=trace)
         write(writer, writer.define_field("rho", np.float32, SHAPE), range(dumps))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import statistics
 import time
 from collections.abc import Sequence
@@ -135,26 +136,35 @@ class Watcher:
     """Looks at a run again and again; what did not change is not read again."""
 
     def __init__(self, core: Any, path: Path, traces: Sequence[Path]) -> None:
-        self._core, self._path = core, path
-        self._followers = [Follower(trace) for trace in traces]
+        self._core, self._path, self._traces = core, path, traces
+        self._of_path: dict[Path, Follower] = {}
         self._listed: dict[Path, tuple[tuple[int, int], dict[str, Any] | None]] = {}
 
     def look(self) -> State:
         """Raises OSError (no such file, no HDF5), TraceError."""
-        for follower in self._followers:
-            follower.look()
+        for path in self._trace_files():
+            self._of_path.setdefault(path, Follower(path)).look()
         now_s = time.time()
         committed = self._committed()
-        times = [one.changed_s for one in self._followers if one.changed_s]
+        followers = list(self._of_path.values())
+        times = [one.changed_s for one in followers if one.changed_s]
         if times:
             committed.changed_s = max([committed.changed_s or 0.0, *times])
-        ended = bool(self._followers) and all(one.closed for one in self._followers)
+        ended = bool(followers) and all(one.closed for one in followers)
         lanes = [
             lane
-            for one in self._followers
+            for one in followers
             for lane in lanes_of(one.events, None if one.closed else now_s - one.changed_s)
         ]
         return State(str(self._path), now_s, committed, sorted(lanes, key=lambda o: o.rank), ended)
+
+    def _trace_files(self) -> list[Path]:
+        """A pattern stands for those that are there: a shell gives it on if it found none."""
+        found = []
+        for path in self._traces:
+            is_pattern = glob.has_magic(path.name) and not path.exists()
+            found += sorted(path.parent.glob(path.name)) if is_pattern else [path]
+        return found
 
     def _committed(self) -> Committed:
         found = Committed()
