@@ -231,7 +231,7 @@ Measured measure(const Spots<T>& spots, const Shape& shape, const Quantiser<T>& 
     AdaptiveCost adaptive;
     if (how.adaptive_below > 0) cost.count_too(&adaptive);
     Effort effort = effort_for(spots.unevenness());
-    effort.everything = how.adaptive_below > 0 && shape.count() <= k_few_bursty_values;
+    effort.everything = how.all_codes;
     if (how.look == Look::brief) effort = effort.brief();
     const double bytes =
         choice.kind == PartKind::interpolation

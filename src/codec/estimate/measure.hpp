@@ -10,14 +10,12 @@ namespace caesura::codec {
 /// block, which are at the same places, most of that cancels.
 enum class Look { whole, brief };
 
-/// A bursty block of no more values is coded faster than it is sampled.
-inline constexpr std::uint64_t k_few_bursty_values = 1U << 18;
-
 struct Measuring {
     Look look = Look::whole;
     bool planes = false;      ///< the codes go into planes; else what follows
     const TableSet& tables;   ///< those that rANS will have
     bool drift_check = true;  ///< may it bring its own where those do not fit?
+    bool all_codes = false;   ///< count all codes instead of a sample; not in planes
     /// Where rANS takes less than this, ask also what adaptive coding would take.
     std::uint64_t adaptive_below = 0;
 };

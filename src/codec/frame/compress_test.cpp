@@ -421,5 +421,29 @@ TEST(Compress, the_estimate_is_of_the_right_size) {
     }
 }
 
+// Goal: bursts in silence, of which a sample is more of one kind than the chunks that are coded, are
+// estimated as they come out.
+TEST(Compress, the_estimate_of_a_small_uneven_array_is_near) {
+    const Shape shape{3, 60, 800};
+    std::vector<float> values(shape.count());
+    std::mt19937 random(3);
+    std::normal_distribution<float> normal;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto x = static_cast<int>(i % 800);
+        const float off = (static_cast<float>(x) - 267.0F) / 30.0F;
+        const float burst = std::exp(-off * off) * (x / 8 % 3 == 0 ? 1.0F : 0.02F) *
+                            (x < 400 ? std::pow(10.0F, -static_cast<float>(i / 48'000)) : 0.0F);
+        values[i] = burst > 1e-6F ? burst * normal(random) : 0.0F;
+    }
+    const auto bytes = std::as_bytes(std::span(values));
+    for (const double bound : {1e-3, 1e-4}) {
+        const auto estimated = estimate(bytes, float32, shape, absolute(bound));
+        const auto frame = compress(bytes, float32, shape, absolute(bound));
+        ASSERT_TRUE(estimated.ok() && frame.ok());
+        const auto stored = static_cast<double>(frame->size());
+        EXPECT_NEAR(static_cast<double>(estimated->bytes), stored, 0.03 * stored) << bound;
+    }
+}
+
 }  // namespace
 }  // namespace caesura::codec

@@ -25,9 +25,20 @@ constexpr double k_sample_error = 1.25;
 
 /// Spots as uneven as this: most of a block is silent, and what goes on goes on in bursts.
 constexpr double k_bursty = 2.0;
+/// A bursty block of no more values is coded faster than it is sampled, and samples miss bursts.
+constexpr std::uint64_t k_few_bursty_values = 1U << 18;
 
 bool may_adapt(const EncodeRequest& request) {
     return request.mode != Mode::fast && request.mode != Mode::planes;
+}
+
+/// From here on samples of a few thousand places are more of one kind than the chunks that codes
+/// are coded in, and say too little.
+constexpr double k_uneven = 0.5;
+
+template <class T>
+bool is_bursty(const Spots<T>& spots, const EncodeRequest& request) {
+    return may_adapt(request) && spots.unevenness() >= k_bursty;
 }
 
 Coding coding_of(const EncodeRequest& request, const Choice& choice) {
@@ -254,8 +265,7 @@ Choice PartEncoder::Work::choose_by_sample(const Quantiser<T>& quantiser, const 
     const Spots<T>& spots = typed<T>().spots;
     Rehearsal<T> rehearsal(spots, shape, quantiser);
     Choice choice = choose(spots, shape, quantiser, request.mode, rehearsal);
-    if (may_adapt(request) && spots.unevenness() >= k_bursty)
-        choose_for_bursts(quantiser, shape, request.mode, choice);
+    if (is_bursty(spots, request)) choose_for_bursts(quantiser, shape, request.mode, choice);
     return choice;
 }
 
@@ -275,21 +285,24 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
             if (other_bytes > 0 && other_bytes < bytes) *this = {other, other_bytes};
         }
     };
+    const bool is_small = shape.count() <= k_few_bursty_values;
     const auto both = [&](Look look, Best& rans, Best& adaptive) {
         for (const PartKind kind : {PartKind::interpolation, PartKind::lorenzo}) {
             if (kind == PartKind::lorenzo && mode == Mode::strong) continue;
             choice.kind = kind;
-            const Measured found = measure(
-                typed<T>().spots, shape, quantiser, choice,
-                {.look = look, .tables = built_in, .adaptive_below = k_out_of_reach * rans.bytes},
-                scratch);
+            const Measured found = measure(typed<T>().spots, shape, quantiser, choice,
+                                           {.look = look,
+                                            .tables = built_in,
+                                            .all_codes = is_small,
+                                            .adaptive_below = k_out_of_reach * rans.bytes},
+                                           scratch);
             rans.offer(kind, found.bytes);
             adaptive.offer(kind, found.adaptive_bytes);
         }
     };
     const PartKind chosen = choice.kind;
     Best rans, adaptive;
-    if (shape.count() > k_few_bursty_values) {
+    if (!is_small) {
         both(Look::brief, rans, adaptive);
         if (!is_worth_adapting(adaptive.bytes, rans.bytes, shape.count(), k_brief_doubt)) {
             choice.kind = chosen;
@@ -423,7 +436,9 @@ Choice PartEncoder::Work::predict_spots(const Quantiser<T>& quantiser, const Sha
         Measuring how{.look = look,
                       .planes = coding == Coding::planes,
                       .tables = *request.tables,
-                      .drift_check = request.drift_check};
+                      .drift_check = request.drift_check,
+                      .all_codes = look == Look::whole && shape.count() <= k_few_bursty_values &&
+                                   spots.unevenness() >= k_uneven && request.mode != Mode::planes};
         if (coding == Coding::adaptive && look == Look::whole)
             how.adaptive_below = std::numeric_limits<std::uint64_t>::max();
         const Measured found = measure(spots, shape, quantiser, choice, how, scratch);
