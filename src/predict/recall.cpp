@@ -104,18 +104,21 @@ void SizeModel::learn_size(const Features& features, double log_size) {
 std::optional<codec::Choice> SizeModel::settings(std::uint64_t block, std::uint64_t values,
                                                  double activity) const {
     const auto found = past_.find(block);
-    if (found == past_.end() || !(activity >= 0.0)) return {};
-    const Past& was = found->second;
-    if (!(was.settings_activity >= 0.0) || was.values != values) return {};
-    if (was.settings_age >= k_settings_dumps) return {};
-    if (change_of(activity, was.settings_activity) > k_settings_change) return {};
-    return was.settings;
+    if (found == past_.end() || !serves(found->second, values, activity)) return {};
+    return found->second.settings;
+}
+
+bool SizeModel::serves(const Past& was, std::uint64_t values, double activity) {
+    if (!(activity >= 0.0) || !(was.settings_activity >= 0.0) || was.values != values) return false;
+    return was.settings_age < k_settings_dumps &&
+           change_of(activity, was.settings_activity) <= k_settings_change;
 }
 
 // The first time blocks are of different ages, so that they are not all asked again at once.
 void SizeModel::keep_settings(const Features& features, const Past* was, Past& now) const {
     now.settings = features.settings;
-    if (features.assumed && was != nullptr) {
+    const bool are_own = was != nullptr && serves(*was, features.values, features.activity);
+    if (features.assumed && are_own) {
         now.settings_age = was->settings_age + 1;
         now.settings_activity = was->settings_activity;
     } else {
@@ -124,14 +127,12 @@ void SizeModel::keep_settings(const Features& features, const Past* was, Past& n
     }
 }
 
-bool SizeModel::knows(std::uint64_t block) const { return past_.contains(block); }
-
-// In the first dump all blocks would be asked for what the codec chooses, which is most of what a
-// look costs. Blocks of a field in which as much goes on are alike; each is asked for itself later,
-// in its turn.
+// In the first dump, and where a field changes fast, all blocks would be asked for what the codec
+// chooses, which is most of what a look costs. Blocks of a field in which as much goes on are
+// alike.
 std::optional<codec::Choice> Looks::settings(std::uint64_t block, std::uint64_t values,
                                              double activity) const {
-    if (sizes_.knows(block)) return sizes_.settings(block, values, activity);
+    if (auto own = sizes_.settings(block, values, activity)) return own;
     for (const Features& asked : asked_)
         if (asked.values == values && change_of(activity, asked.activity) <= k_settings_change)
             return asked.settings;
