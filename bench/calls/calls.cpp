@@ -147,13 +147,13 @@ int run(const Options& options) {
             fail(dump.put(fields[f], {{0, 0, 0}, k_shape}, values[f].data(), options.own));
         fail(iteration.end());
         const WriterReport after = (*writer)->report();
-        dumps.push_back({{"put_s", after.put_s - before.put_s},
-                         {"end_s", after.end_s - before.end_s},
-                         {"plan_s", after.plan_s - before.plan_s},
-                         {"predicted_compress_s",
-                          after.predicted_compress_s - before.predicted_compress_s},
-                         {"copy_s", floor_s},
-                         {"recalled_blocks", after.recalled_blocks - before.recalled_blocks}});
+        dumps.push_back(
+            {{"put_s", after.put_s - before.put_s},
+             {"end_s", after.end_s - before.end_s},
+             {"plan_s", after.plan_s - before.plan_s},
+             {"predicted_compress_s", after.predicted_compress_s - before.predicted_compress_s},
+             {"copy_s", floor_s},
+             {"recalled_blocks", after.recalled_blocks - before.recalled_blocks}});
         if (options.own == Ownership::borrow)
             fail((*writer)->finish_by(60.0));
         else

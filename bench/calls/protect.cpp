@@ -88,7 +88,7 @@ int main(int n, char** words) {
             repeats = std::atoi(words[i + 1]);
     }
     for (Protected& one : arrays) one = {touched(), touched()};
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_sigaction = on_write;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     ::sigaction(SIGSEGV, &action, nullptr);

@@ -100,8 +100,8 @@ CompressModel::CompressModel(std::string_view codec_name, DType dtype, const Pro
         }
         calibrated_ = calibrated_ || measured != nullptr;
         if (measured != nullptr) scale = 1.0;
-        curves_.push_back(
-            {known.mode, known.adaptive, measured != nullptr ? *measured : std::move(known.curve), scale});
+        curves_.push_back({known.mode, known.adaptive,
+                           measured != nullptr ? *measured : std::move(known.curve), scale});
     }
     const double spread = calibrated_ ? k_calibrated_spread : k_prior_spread;
     log_factor_var_ = spread * spread;
@@ -130,7 +130,8 @@ double CompressModel::correction(double bits_per_value) const {
 double CompressModel::predict_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode,
                                 bool adaptive) const {
     if (raw_bytes == 0) return 0.0;
-    return curve_s(raw_bytes, bits_per_value, mode, adaptive) * std::exp(correction(bits_per_value));
+    return curve_s(raw_bytes, bits_per_value, mode, adaptive) *
+           std::exp(correction(bits_per_value));
 }
 
 void CompressModel::learn(std::uint64_t raw_bytes, double bits_per_value, double compress_s,

@@ -147,8 +147,8 @@ class CompressModel {
     /// @param bits_per_value  of the compressed block, predicted.
     /// @param mode, adaptive  what codec "caesura" will choose, predicted; others ignore it.
     /// Source: S1-Eq1 with the clamp, refined by finished tasks.
-    double predict_s(std::uint64_t raw_bytes, double bits_per_value,
-                     Mode mode = Mode::automatic, bool adaptive = false) const;
+    double predict_s(std::uint64_t raw_bytes, double bits_per_value, Mode mode = Mode::automatic,
+                     bool adaptive = false) const;
     /// @param compress_s  CPU seconds of the finished compression. A value that cannot be right
     ///                    (not finite, <= 0; no bytes) is passed over.
     void learn(std::uint64_t raw_bytes, double bits_per_value, double compress_s,

@@ -1,8 +1,8 @@
 """What a machine has and lacks for Caesura: the checks behind `caesura doctor`.
 
-Each check is a function; the decorator `finding.check` holds the reason for it. A check reports what
-is missing as missing. A check changes nothing, except that one makes a file in the directory asked
-about and removes it again.
+Each check is a function; the decorator `finding.check` holds the reason for it. A check reports
+what is missing as missing. A check changes nothing, except that one makes a file in the directory
+asked about and removes it again.
 """
 
 from __future__ import annotations

@@ -421,8 +421,8 @@ TEST(Compress, the_estimate_is_of_the_right_size) {
     }
 }
 
-// Goal: bursts in silence, of which a sample is more of one kind than the chunks that are coded, are
-// estimated as they come out.
+// Goal: bursts in silence, of which a sample is more of one kind than the chunks that are coded,
+// are estimated as they come out.
 TEST(Compress, the_estimate_of_a_small_uneven_array_is_near) {
     const Shape shape{3, 60, 800};
     std::vector<float> values(shape.count());
