@@ -98,9 +98,15 @@ def install_packages(label: str, names: list[str]) -> None:
     run_stage(f"{len(names)} {label}", install, log="apt-install", env=env)
 
 
+def base_python() -> str:
+    """The Python that environments are made with, and not one of theirs: set-up that runs in an
+    activated environment would take that for outdated, and remove the Python that it runs."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable))
+
+
 def _stamp_of(requirements: Path) -> str:
     digest = hashlib.sha256(requirements.read_bytes())
-    digest.update(sys.version.encode() + sys.executable.encode())
+    digest.update(sys.version.encode() + base_python().encode())
     return digest.hexdigest()
 
 
@@ -114,7 +120,7 @@ def _ensure_environment(where: Path, requirements: Path) -> None:
     shutil.rmtree(where, ignore_errors=True)
     run_stage(
         f"{label}: create",
-        [sys.executable, "-m", "venv", str(where)],
+        [base_python(), "-m", "venv", str(where)],
         log=f"venv{where.name}",
         hint="On Debian: apt-get install -y python3-venv",
     )

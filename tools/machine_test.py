@@ -26,6 +26,19 @@ def caesura(venv: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env={"PATH": "/usr/bin:/bin"})
 
 
+def test_setting_up_in_an_activated_environment_finds_it_up_to_date(venv):
+    """Goal: both Pythons name the same one, or each would remove what the other has made."""
+    ask = "import machine; print(machine.base_python())"
+    tools = str(Path(machine.__file__).parent)
+    said = {
+        subprocess.run(
+            [python, "-c", ask], capture_output=True, text=True, check=True, cwd=tools
+        ).stdout
+        for python in (str(machine.VENV_PYTHON), machine.base_python())
+    }
+    assert said == {machine.base_python() + "\n"}
+
+
 def test_the_command_runs_what_is_in_the_build_tree(tmp_path, venv):
     package = tmp_path / "build" / "python" / "caesura"
     package.mkdir(parents=True)
