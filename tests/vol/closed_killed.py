@@ -10,7 +10,8 @@ Then every file is looked at:
   2. after `caesura recover` each file that was closed longer than max_delay before the kill is
      there, whole, every value exact;
   3. of every other file, what `recover` has brought back is whole and exact; with --append a field
-     may have no values yet if `recover` says that blocks were dropped;
+     may have no values yet if `recover` says that blocks were dropped, or if no block of the field
+     had been begun: each field is a dump, and as many are committed as have values;
   4. a second recover changes nothing;
   5. of files that all ranks make at most four are on their way: those before are whole before
      `recover`.
@@ -264,9 +265,9 @@ class Run:
             settled = not self.options.append and dump <= max(closed, default=-1) - MOST_PENDING
             if before != "" and settled:
                 self.faults.append(f"{path.name}, one of {max(closed) + 1} closed: {before}")
-            dropped = self.recover(path)
+            found = self.recover(path)
             after = self.look(path, dump)
-            if self.options.append and dropped and self.lacks_fields_only(path, dump):
+            if self.options.append and self.lacks_fields_only(path, dump, found):
                 after = "lacks fields, as recover says"
             if after == "" and before != "":
                 self.brought_back += 1
@@ -282,9 +283,9 @@ class Run:
         missing = [n for n in closed if not (self.place / f"plt{n:05d}.h5").exists()]
         self.faults += [f"file {n} is not there" for n in missing]
 
-    def recover(self, path: Path) -> list[dict]:
-        """Through the command line, as a person would; twice. Returns the dumps dropped."""
-        dropped = []
+    def recover(self, path: Path) -> dict:
+        """Through the command line, as a person would; twice. Returns what it said first."""
+        found = {"dropped": [], "committed_dumps": -1}
         command = [sys.executable, "-m", "caesura", "recover", str(path), "--json"]
         for again in (False, True):
             before = digest(path)
@@ -294,11 +295,11 @@ class Run:
             if again and digest(path) != before:
                 self.faults.append(f"{path.name}: a second recover changed it")
             if not again and answer.returncode != 3:
-                dropped = json.loads(answer.stdout)["dropped"]
-        return dropped
+                found = json.loads(answer.stdout)
+        return found
 
-    def lacks_fields_only(self, path: Path, dump: int) -> bool:
-        """Is each field that is there exact, or without any value?"""
+    def lacks_fields_only(self, path: Path, dump: int, recovered: dict) -> bool:
+        """Is each field that is there exact, or without any value, as recover says?"""
         try:
             with h5py.File(path, "r") as file:
                 found = {name: file[name][...] for name in FIELDS if name in file}
@@ -306,7 +307,8 @@ class Run:
             return False
         exact = [expected(dump, which, self.plan.edge) for which in range(len(FIELDS))]
         wrong = [n for n, v in found.items() if not self.is_right(v, exact[FIELDS.index(n)])]
-        return bool(wrong) and not any(found[name].any() for name in wrong)
+        said = recovered["dropped"] or recovered["committed_dumps"] == len(found) - len(wrong)
+        return bool(wrong and said) and not any(found[name].any() for name in wrong)
 
     def is_right(self, got: np.ndarray, want: np.ndarray) -> bool:
         """Exact, or within the bound."""
