@@ -1,6 +1,9 @@
-// Short loops, compiled once per instruction set. What they compute only has to be the same
-// everywhere, which it is without reassociation. Those with a comparison say their vectors: a
-// compiler that sees a branch in them goes on one value at a time, and no processor foresees it.
+// Short loops, compiled once per instruction set.
+//
+// Invariant: results are the same on every machine. Nothing is reassociated.
+//
+// Loops with a comparison use Highway's vectors. The compiler turns such a comparison into a branch
+// for each value, and no processor predicts it.
 #include "codec/kernels/sample_kernels.hpp"
 
 #include "codec/kernels/simd_targets.hpp"
