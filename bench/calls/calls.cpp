@@ -2,8 +2,9 @@
 //
 // One rank, six fields of four blocks of 8 MiB (24 blocks, 201 MB a dump, as a rank of the demo
 // has), each of another kind: smooth, rough, uneven, mostly zero. They move a little between dumps.
-// Beside each dump the same bytes are copied with memcpy into touched memory: the floor. A line of
-// JSON on stdout says the seconds of both, dump by dump.
+// Beside each dump the same bytes are copied with memcpy into touched memory: the floor; and once
+// more by as many threads as put() may use. A line of JSON on stdout says the seconds of all, dump
+// by dump.
 //
 // usage: calls [--dumps N] [--pause-ms MS] [--bound B] [--borrow] [--file PATH]
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 #include <thread>
 
 #include "caesura/writer.hpp"
+#include "run/call_helpers.hpp"
 
 namespace {
 
@@ -110,7 +112,18 @@ double copy_s(const std::vector<std::vector<float>>& fields, std::vector<float>&
     return now_s() - begin_s;
 }
 
-int run(const Options& options) {
+/// The same by several threads.
+double shared_copy_s(const std::vector<std::vector<float>>& fields, run::CallHelpers& helpers,
+                     std::vector<float>& to) {
+    const double begin_s = now_s();
+    for (std::size_t f = 0; f < fields.size(); ++f)
+        helpers.copy(reinterpret_cast<std::byte*>(to.data() + f * fields[f].size()),
+                     reinterpret_cast<const std::byte*>(fields[f].data()),
+                     fields[f].size() * sizeof(float));
+    return now_s() - begin_s;
+}
+
+int measure(const Options& options) {
     std::vector<Moving> moving;
     for (std::size_t kind = 0; kind < k_fields; ++kind) moving.emplace_back(kind);
     std::vector<std::vector<float>> values(k_fields);
@@ -131,11 +144,15 @@ int run(const Options& options) {
         fail(defined.status());
         fields.push_back(*defined);
     }
+    const double spare = std::min<double>(writing.compress_threads, (*writer)->report().cores - 1);
+    run::CallHelpers helpers(std::max(0, static_cast<int>(spare)));
     nlohmann::json dumps = nlohmann::json::array();
     double compressed_s = 0.0;
     for (std::uint64_t n = 0; n < options.dumps; ++n) {
         for (std::size_t f = 0; f < k_fields; ++f) moving[f].at(0.02 * double(n), values[f]);
         const double floor_s = std::min(copy_s(values, touched), copy_s(values, touched));
+        const double shared_s = std::min(shared_copy_s(values, helpers, touched),
+                                         shared_copy_s(values, helpers, touched));
         const WriterReport before = (*writer)->report();
         // What the dump before took, which is compressed by now.
         if (n > 0) dumps.back()["compress_s"] = before.compress_s - compressed_s;
@@ -153,6 +170,7 @@ int run(const Options& options) {
              {"plan_s", after.plan_s - before.plan_s},
              {"predicted_compress_s", after.predicted_compress_s - before.predicted_compress_s},
              {"copy_s", floor_s},
+             {"shared_copy_s", shared_s},
              {"recalled_blocks", after.recalled_blocks - before.recalled_blocks}});
         if (options.own == Ownership::borrow)
             fail((*writer)->finish_by(60.0));
@@ -164,6 +182,7 @@ int run(const Options& options) {
     dumps.back()["compress_s"] = all.compress_s - compressed_s;
     const nlohmann::json said = {{"dumps", dumps},
                                  {"bytes_per_dump", k_fields * k_shape.count() * sizeof(float)},
+                                 {"copy_threads", helpers.threads()},
                                  {"blocks", all.blocks},
                                  {"overflow_blocks", all.overflow_blocks},
                                  {"reserved_bytes", all.reserved_bytes},
@@ -197,5 +216,5 @@ int main(int n, char** words) {
             return 2;
         }
     }
-    return run(options);
+    return measure(options);
 }

@@ -51,8 +51,14 @@ def summed_up(runs: list[dict]) -> dict:
         told[which]["calls_over_copy"] = median(
             (dump["put_s"] + dump["end_s"]) / dump["copy_s"] for dump in dumps
         )
+        shared = [dump for dump in dumps if "shared_copy_s" in dump]
+        if shared:  # earlier builds do not say
+            told[which]["shared_copy_s"] = spread([1e3 * dump["shared_copy_s"] for dump in shared])
+            told[which]["calls_over_shared_copy"] = median(
+                (dump["put_s"] + dump["end_s"]) / dump["shared_copy_s"] for dump in shared
+            )
         known = [dump for dump in dumps if "predicted_compress_s" in dump]
-        if known:  # earlier builds do not say
+        if known:
             told[which]["predicted_over_compress"] = spread(
                 [dump["predicted_compress_s"] / dump["compress_s"] for dump in known]
             )
@@ -74,6 +80,12 @@ def show(name: str, told: dict) -> None:
         )
         times = f"calls {row['calls_over_copy']:.2f} times the copy"
         print(f"{name}, {which}: {numbers}; {times}; goal of end {GOALS_MS[which]:.0f} ms")
+        if shared := row.get("shared_copy_s"):
+            print(
+                f"{name}, {which}: by all threads that put may use the copy takes "
+                f"{shared['median']:.1f} ({shared['low']:.1f} to {shared['high']:.1f}) ms, calls "
+                f"{row['calls_over_shared_copy']:.2f} times that"
+            )
         if predicted := row.get("predicted_over_compress"):
             low, middle, high = (predicted[key] for key in ("low", "median", "high"))
             print(

@@ -86,6 +86,8 @@ struct WriterOptions {
     /// mmlsfs -B), so that no two ranks write into one stripe. A power of two from 4 KiB to 1 GiB;
     /// 0: 4 KiB. Rank 0's value counts.
     std::uint64_t stripe_bytes = 0;
+    /// Threads that compress. Where the rank has cores beside the caller's, as many others, at normal
+    /// priority, help in put() and end(): to copy, and to look at blocks.
     int compress_threads = 1;
     /// Compress threads run below everything else, which was measured to cost the application
     /// nothing on its own core (decision D5). false: at normal priority, for measurements and for

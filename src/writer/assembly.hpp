@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "hdf5/block_codec.hpp"
+#include "run/call_helpers.hpp"
 #include "store/manifest.hpp"
 #include "writer/flights.hpp"
 #include "writer/node.hpp"
@@ -33,6 +34,7 @@ class Assembly {
         ledger::Ledger& ledger;
         const Tree& tree;
         run::Executor& executor;
+        run::CallHelpers& helpers;
         const Background& background;
         /// Of the file: Node::add_file().
         std::uint32_t file_number;
@@ -94,7 +96,20 @@ class Assembly {
     static const std::byte* stretch_of(const run::Job& job, std::uint64_t at, std::uint64_t count);
     predict::Features estimate_layers(const run::Job& job, const run::PutPart& piece, Mode mode,
                                       const TableSet& tables) const;
-    predict::Features estimate_parts(const run::Job& job, Mode mode, const TableSet& tables);
+    struct Looked {
+        std::uint64_t looks = 0;
+        double bits = 0.0, values = 0.0;
+        bool exact = false;
+    };
+    /// Of one field in this dump: what looks at its blocks teach about the next ones.
+    struct FieldLooks {
+        predict::Looks looks;
+        /// By dataset and component.
+        std::map<std::pair<std::uint32_t, std::uint32_t>, Looked> looked = {};
+    };
+    predict::Features look_at(std::size_t index, FieldLooks& field_looks) const;
+    static predict::Features estimate_parts(const run::Job& job, Mode mode, const TableSet& tables,
+                                            FieldLooks& field_looks);
     static std::vector<std::byte> sample_member(const run::Job& job, std::uint32_t member,
                                                 Box& where);
     bool must_be_exact(std::uint32_t field, const LayoutPiece& piece) const;
@@ -106,6 +121,7 @@ class Assembly {
     Status make_task();
     Status check_metadata() const;
     void describe();
+    void look_at_jobs();
     void predict_jobs();
     void plan_jobs();
     Status balance_writes();
@@ -128,13 +144,6 @@ class Assembly {
     std::unique_ptr<run::DumpTask> task_;
     std::vector<predict::Features> features_;
     std::vector<std::uint32_t> job_fields_;
-    struct Looked {
-        std::uint64_t looks = 0;
-        double bits = 0.0, values = 0.0;
-        bool exact = false;
-    };
-    /// By dataset and component.
-    std::map<std::pair<std::uint32_t, std::uint32_t>, Looked> looked_;
     std::vector<predict::Bytes> predicted_;
     std::vector<double> compress_s_;
     Reservation reservation_;

@@ -141,7 +141,7 @@ void Writer::Impl::commit_ready() {
 
 Status Writer::Impl::assemble(std::span<const Hello> all) {
     writer::Assembly assembly({session, fields, metadata, round, tables, *flights, node, *ledger,
-                               *tree, *executor, background, own.number, first_dump,
+                               *tree, *executor, *helpers, background, own.number, first_dump,
                                [this] { return make_file(); }, [this] { return finish_dumps(); }},
                               *intake->dump());
     return assembly.run(any_boxes_changed(all));

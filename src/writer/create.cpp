@@ -262,10 +262,12 @@ void Writer::Impl::make_parts() {
     lanes.write_buffer_bytes = options.write_buffer_bytes;
     lanes.trace = session.traces();
     executor = std::make_unique<run::Executor>(lanes, session.budget, session.pool);
+    helpers = std::make_unique<run::CallHelpers>(
+        std::min(lanes.compress_threads, node.spare_cores()));
     flights = std::make_unique<writer::Flights>(session, fields, tables, *executor);
     flights->begin_after(known.kept);
     intake = std::make_unique<writer::Intake>(session, fields, tree->dump_is_whole(), round,
-                                              *flights, *executor);
+                                              *flights, *executor, *helpers);
 }
 
 }  // namespace caesura

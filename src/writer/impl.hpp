@@ -188,6 +188,7 @@ struct Writer::Impl {
     std::uint64_t first_dump = 0;
     writer::Background background;
     std::unique_ptr<writer::Flights> flights;
+    std::unique_ptr<run::CallHelpers> helpers;
     std::unique_ptr<writer::Intake> intake;
     bool ending = false;  // no more dumps
     bool closed = false;

@@ -244,7 +244,7 @@ Status Intake::take(const Handed& handed) try {
                     fmt::format("field '{}' on rank {}", state.name, session_.rank)));
             }
         } else {
-            std::memcpy(snapshot.buffer.data(), data, bytes);
+            helpers_.copy(snapshot.buffer.data(), put.data, bytes);
         }
         put.data = snapshot.buffer.data();
     }

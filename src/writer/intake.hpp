@@ -4,6 +4,7 @@
 // Invariant: a call out of order is remembered, and is the error of the next end().
 #pragma once
 
+#include "run/call_helpers.hpp"
 #include "run/executor.hpp"
 #include "writer/flights.hpp"
 #include "writer/open_dump.hpp"
@@ -26,13 +27,14 @@ class Intake {
   public:
     /// @param dump_is_whole  Tree's.
     Intake(Session& session, const Fields& fields, bool dump_is_whole, const Round& round,
-           const Flights& flights, run::Executor& executor)
+           const Flights& flights, run::Executor& executor, run::CallHelpers& helpers)
         : session_(session),
           fields_(fields),
           dump_is_whole_(dump_is_whole),
           round_(round),
           flights_(flights),
-          executor_(executor) {}
+          executor_(executor),
+          helpers_(helpers) {}
 
     void begin_iteration(std::uint64_t number);
     /// An iteration that nobody announces, and its dump: of an application's file.
@@ -68,6 +70,7 @@ class Intake {
     const Round& round_;
     const Flights& flights_;
     run::Executor& executor_;
+    run::CallHelpers& helpers_;
     bool in_iteration_ = false, closed_ = false;
     std::optional<OpenDump> dump_;
     Status misuse_;                     ///< first call out of order

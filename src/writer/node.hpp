@@ -1,6 +1,8 @@
 // What a rank shares with the others of its node: cores, and the writing of blocks (S0 §3.4).
 #pragma once
 
+#include <algorithm>
+
 #include "run/node_share.hpp"
 #include "store/shared_file.hpp"
 #include "writer/session.hpp"
@@ -27,6 +29,10 @@ class Node {
 
     /// Have compress threads a core that the application leaves alone?
     bool workers_have_a_core() const { return workers_have_a_core_; }
+    /// Whole cores of this rank's share beside that of its calls; 0: none, or not known.
+    int spare_cores() const {
+        return std::max(0, static_cast<int>(session_.totals.cores + 1e-9) - 1);
+    }
     /// Null: every rank writes its own blocks.
     run::NodeShare* share() const { return share_.get(); }
     /// With share(): the ranks of the node.

@@ -60,56 +60,72 @@ void Assembly::describe() {
     if (rank_ == 0) manifest_text_ = store::encode_manifest(manifest_);
 }
 
+predict::Features Assembly::look_at(std::size_t index, FieldLooks& field_looks) const {
+    const run::Job& job = task_->jobs[index];
+    // The largest piece speaks for the block.
+    const run::PutPart& piece = *std::max_element(
+        job.pieces.begin(), job.pieces.end(), [](const run::PutPart& a, const run::PutPart& b) {
+            return a.part.extent.count() < b.part.extent.count();
+        });
+    const FieldState& field = parts_.fields[job_fields_[index]];
+    const ErrorBound bound = job.parts.size() == 1 ? job.parts[0].bound
+                             : job.exactly         ? lossless()
+                                                   : codec_bound(dumped_[job.dataset]);
+    const auto own_mode = caesura_mode(field.codec);
+    const auto closely = [&](const std::optional<codec::Choice>& settings) {
+        const bool boxed = is_boxed(job);
+        if (job.bundled && field.has_bound_map() && !boxed)
+            return estimate_layers(job, piece, *own_mode, field.tables);
+        if (job.bundled && !boxed) return estimate_parts(job, *own_mode, field.tables, field_looks);
+        return own_mode
+                   ? predict::estimate_block(piece.source, job.dtype, piece.source_box, piece.part,
+                                             bound, *own_mode, field.tables, settings)
+                   : predict::sample_block(piece.source, job.dtype, piece.source_box, piece.part,
+                                           bound, field.codec.name);
+    };
+    // Our frames hold what lies inside the array; others' blocks are padded.
+    std::uint64_t n = own_mode ? job.valid.count() : job.chunk_box.extent.count();
+    if (is_boxed(job)) n = boxed_values(job);
+    return field_looks.looks.look(job.chunk, n, piece.source, job.dtype, piece.source_box,
+                                  piece.part, bound, closely);
+}
+
+// Looks at a field's blocks teach each other, so they are one thread's.
+void Assembly::look_at_jobs() {
+    std::map<std::uint32_t, std::vector<std::size_t>> by_field;
+    for (std::size_t i = 0; i < task_->n_jobs; ++i) by_field[job_fields_[i]].push_back(i);
+    std::vector<const std::vector<std::size_t>*> jobs;
+    for (const auto& [field, indices] : by_field) jobs.push_back(&indices);
+    features_.resize(task_->n_jobs);
+    parts_.helpers.for_each(jobs.size(), [&](std::size_t field) {
+        const std::vector<std::size_t>& mine = *jobs[field];
+        FieldLooks looks{predict::Looks(parts_.fields[job_fields_[mine.front()]].sizes)};
+        for (const std::size_t i : mine) features_[i] = look_at(i, looks);
+    });
+}
+
 void Assembly::predict_jobs() {
-    run::DumpTask& task = *task_;
-    std::map<std::uint32_t, predict::Looks> looks;  // by field
-    for (std::size_t i = 0; i < task.n_jobs; ++i) {
-        run::Job& job = task.jobs[i];
-        // The largest piece speaks for the block.
-        const run::PutPart& piece = *std::max_element(
-            job.pieces.begin(), job.pieces.end(), [](const run::PutPart& a, const run::PutPart& b) {
-                return a.part.extent.count() < b.part.extent.count();
-            });
+    look_at_jobs();
+    for (std::size_t i = 0; i < task_->n_jobs; ++i) {
+        const run::Job& job = task_->jobs[i];
+        const predict::Features& features = features_[i];
         const FieldState& field = parts_.fields[job_fields_[i]];
-        const ErrorBound bound = job.parts.size() == 1 ? job.parts[0].bound
-                                 : job.exactly         ? lossless()
-                                                       : codec_bound(dumped_[job.dataset]);
-        const auto own_mode = caesura_mode(field.codec);
-        const auto closely = [&](const std::optional<codec::Choice>& settings) {
-            const bool boxed = is_boxed(job);
-            if (job.bundled && field.has_bound_map() && !boxed)
-                return estimate_layers(job, piece, *own_mode, field.tables);
-            if (job.bundled && !boxed) return estimate_parts(job, *own_mode, field.tables);
-            return own_mode ? predict::estimate_block(piece.source, job.dtype, piece.source_box,
-                                                      piece.part, bound, *own_mode, field.tables,
-                                                      settings)
-                            : predict::sample_block(piece.source, job.dtype, piece.source_box,
-                                                    piece.part, bound, field.codec.name);
-        };
-        // Our frames hold what lies inside the array; others' blocks are padded.
-        std::uint64_t n = own_mode ? job.valid.count() : job.chunk_box.extent.count();
-        if (is_boxed(job)) n = boxed_values(job);
-        const predict::Features features =
-            looks.try_emplace(job_fields_[i], field.sizes)
-                .first->second.look(job.chunk, n, piece.source, job.dtype, piece.source_box,
-                                    piece.part, bound, closely);
         parts_.session.totals.recalled_blocks += features.recalled;
         predict::Bytes bytes = field.sizes.predict(features);
+        const std::uint64_t raw_bytes = features.values * size_of(job.dtype);
         const bool as_it_is =
             !job.parts.empty() && std::all_of(job.parts.begin(), job.parts.end(),
                                               [](const auto& part) { return part.as_it_is; });
         if (as_it_is) {
-            bytes.mean = static_cast<double>(
-                codec::bundle_bytes_at_most(arrays_in(job), n * size_of(job.dtype)));
+            bytes.mean =
+                static_cast<double>(codec::bundle_bytes_at_most(arrays_in(job), raw_bytes));
             bytes.sigma = 0.0;
         }
         bytes.field = job_fields_[i];
         const auto values = std::max<double>(1.0, static_cast<double>(features.values));
-        features_.push_back(features);
         predicted_.push_back(bytes);
-        compress_s_.push_back(field.times.predict_s(features.values * size_of(job.dtype),
-                                                    8.0 * bytes.mean / values, features.mode,
-                                                    features.adaptive));
+        compress_s_.push_back(field.times.predict_s(raw_bytes, 8.0 * bytes.mean / values,
+                                                    features.mode, features.adaptive));
         parts_.session.totals.predicted_compress_s += compress_s_.back();
     }
 }
@@ -147,7 +163,8 @@ std::vector<std::byte> Assembly::sample_member(const run::Job& job, std::uint32_
 
 // One array of each component is looked at, until a few of the dump have been: a look costs as much
 // as compressing a small array. They say of all others of the component.
-predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const TableSet& tables) {
+predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const TableSet& tables,
+                                           FieldLooks& field_looks) {
     constexpr std::uint64_t k_looks = 4;
     predict::Features features;
     const double value_bits = 8.0 * static_cast<double>(size_of(job.dtype));
@@ -156,7 +173,7 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
     std::uint64_t at = job.chunk_box.offset[0];
     std::uint32_t last = ~0u;
     for (const codec::BundlePart& part : job.parts) {
-        Looked& looked = looked_[{job.dataset, part.component}];
+        Looked& looked = field_looks.looked[{job.dataset, part.component}];
         const std::uint64_t count = part.shape.count();
         const auto n = static_cast<double>(count);
         const bool wanted = part.component != last && looked.looks < k_looks && !part.as_it_is;
