@@ -36,11 +36,6 @@ bool may_adapt(const EncodeRequest& request) {
 /// are coded in, and say too little.
 constexpr double k_uneven = 0.5;
 
-template <class T>
-bool is_bursty(const Spots<T>& spots, const EncodeRequest& request) {
-    return may_adapt(request) && spots.unevenness() >= k_bursty;
-}
-
 Coding coding_of(const EncodeRequest& request, const Choice& choice) {
     return request.mode == Mode::planes ? Coding::planes : choice.coding;
 }
@@ -265,7 +260,8 @@ Choice PartEncoder::Work::choose_by_sample(const Quantiser<T>& quantiser, const 
     const Spots<T>& spots = typed<T>().spots;
     Rehearsal<T> rehearsal(spots, shape, quantiser);
     Choice choice = choose(spots, shape, quantiser, request.mode, rehearsal);
-    if (is_bursty(spots, request)) choose_for_bursts(quantiser, shape, request.mode, choice);
+    if (may_adapt(request) && spots.unevenness() >= k_bursty)
+        choose_for_bursts(quantiser, shape, request.mode, choice);
     return choice;
 }
 
@@ -276,8 +272,6 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
                                           Mode mode, Choice& choice) {
     // Adaptive coding makes up for less than this between predictors.
     constexpr std::uint64_t k_out_of_reach = 2;
-    // A brief look, which costs a quarter, is enough to pass over most large blocks.
-    constexpr double k_brief_doubt = 0.15;
     struct Best {
         PartKind kind{};
         std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max() / k_out_of_reach;
@@ -285,32 +279,18 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
             if (other_bytes > 0 && other_bytes < bytes) *this = {other, other_bytes};
         }
     };
-    const bool is_small = shape.count() <= k_few_bursty_values;
-    const auto both = [&](Look look, Best& rans, Best& adaptive) {
-        for (const PartKind kind : {PartKind::interpolation, PartKind::lorenzo}) {
-            if (kind == PartKind::lorenzo && mode == Mode::strong) continue;
-            choice.kind = kind;
-            const Measured found = measure(typed<T>().spots, shape, quantiser, choice,
-                                           {.look = look,
-                                            .tables = built_in,
-                                            .all_codes = is_small,
-                                            .adaptive_below = k_out_of_reach * rans.bytes},
-                                           scratch);
-            rans.offer(kind, found.bytes);
-            adaptive.offer(kind, found.adaptive_bytes);
-        }
-    };
-    const PartKind chosen = choice.kind;
     Best rans, adaptive;
-    if (!is_small) {
-        both(Look::brief, rans, adaptive);
-        if (!is_worth_adapting(adaptive.bytes, rans.bytes, shape.count(), k_brief_doubt)) {
-            choice.kind = chosen;
-            return;
-        }
-        rans = adaptive = {};
+    for (const PartKind kind : {PartKind::interpolation, PartKind::lorenzo}) {
+        if (kind == PartKind::lorenzo && mode == Mode::strong) continue;
+        choice.kind = kind;
+        const Measured found = measure(typed<T>().spots, shape, quantiser, choice,
+                                       {.tables = built_in,
+                                        .all_codes = shape.count() <= k_few_bursty_values,
+                                        .adaptive_below = k_out_of_reach * rans.bytes},
+                                       scratch);
+        rans.offer(kind, found.bytes);
+        adaptive.offer(kind, found.adaptive_bytes);
     }
-    both(Look::whole, rans, adaptive);
     const bool adapts = is_worth_adapting(adaptive.bytes, rans.bytes, shape.count());
     choice.kind = adapts ? adaptive.kind : rans.kind;
     choice.coding = adapts ? Coding::adaptive : Coding::rans;
