@@ -123,7 +123,8 @@ typedef struct caesura_options {
                                     Off with a communicator made of functions: it has no nodes */
     double max_delay_s;          /* 0: 10 s or two intervals between dumps; see WriterOptions */
     /* Everything the library has to say to a person; called inside calls of this header, on their
-     * thread. The message is valid until it returns. NULL: quiet. */
+     * thread. The message is valid until it returns. NULL: what a user must know goes to rank 0's
+     * stderr, see WriterOptions::on_message. */
     void (*on_message)(void* context, const char* message);
     void* message_context;     /* what on_message is given */
     const char* transport;     /* NULL: none; or "service:ADDRESS", as WriterOptions::transport */

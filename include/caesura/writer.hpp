@@ -57,6 +57,9 @@ std::string_view to_string(Reserve reserve);
 /// Errors: invalid_argument, listing the names there are.
 Result<Reserve> reserve_named(std::string_view name);
 
+/// A WriterOptions::on_message that says nothing.
+inline void quiet(std::string_view /*message*/) {}
+
 struct WriterOptions {
     CodecSpec codec;                       ///< default of all fields
     ErrorBound bound = lossless();         ///< default of all fields
@@ -86,8 +89,8 @@ struct WriterOptions {
     /// mmlsfs -B), so that no two ranks write into one stripe. A power of two from 4 KiB to 1 GiB;
     /// 0: 4 KiB. Rank 0's value counts.
     std::uint64_t stripe_bytes = 0;
-    /// Threads that compress. Where the rank has cores beside the caller's, as many others, at normal
-    /// priority, help in put() and end(): to copy, and to look at blocks.
+    /// Threads that compress. Where the rank has cores beside the caller's, as many others, at
+    /// normal priority, help in put() and end(): to copy, and to look at blocks.
     int compress_threads = 1;
     /// Compress threads run below everything else, which was measured to cost the application
     /// nothing on its own core (decision D5). false: at normal priority, for measurements and for
@@ -118,8 +121,11 @@ struct WriterOptions {
     std::string software = "caesura";
     /// Of the root group; see Writer::set_attribute.
     std::map<std::string, store::AttributeValue> root_attributes = {};
-    /// Everything the library has to say to a person. Default: quiet. Called on the caller's
-    /// thread only.
+    /// Everything the library has to say to a person. Called on the caller's thread only. Default:
+    /// what a user must know (compress threads without time, the budget exceeded, the service lost,
+    /// ...) is one line on rank 0's stderr, each kind once in a process, other ranks' with the next
+    /// end() or close(); nothing else is said. `quiet`, or CAESURA_MESSAGES=none in the
+    /// environment: not that either.
     std::function<void(std::string_view)> on_message = {};
     base::FileSystem* file_system = nullptr;  ///< nullptr: the operating system's
     /// "service:ADDRESS", as `caesura serve` prints it: blocks are compressed and written by that

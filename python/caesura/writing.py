@@ -256,7 +256,9 @@ class Writer:
         that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
         rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
         "analyses" (calls, which it runs on values that pass), "layout" ("/step_%06T/{field}": paths
-        of one's own), "dumps_per_file", ... The rest is in caesura/writer.hpp.
+        of one's own), "dumps_per_file", ... The rest is in caesura/writer.hpp. on_message: hears
+        what is no error; None: rank 0 says on stderr what a user must know, once, unless
+        CAESURA_MESSAGES=none.
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()

@@ -76,8 +76,8 @@ void CallHelpers::loop() {
 }
 
 // In pieces also without helpers: of one long copy the C library sends the values past the caches,
-// which is slower on some processors (AMD Zen 4: by a fifth) and leaves nothing there for the worker
-// that compresses them.
+// which is slower on some processors (AMD Zen 4: by a fifth) and leaves nothing there for the
+// worker that compresses them.
 void CallHelpers::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     constexpr std::size_t k_piece_bytes = std::size_t{512} << 10;
     const std::size_t pieces = (bytes + k_piece_bytes - 1) / k_piece_bytes;

@@ -31,7 +31,8 @@ TEST(CallHelpers, copies_every_byte_and_no_other) {
     std::mt19937 random(20261127);
     RecordProperty("seed", 20261127);
     CallHelpers helpers(2);
-    for (const std::size_t bytes : {0UL, 1UL, 4096UL, (2UL << 20) - 1, 2UL << 20, (5UL << 20) + 3}) {
+    for (const std::size_t bytes :
+         {0UL, 1UL, 4096UL, (2UL << 20) - 1, 2UL << 20, (5UL << 20) + 3}) {
         std::vector<std::byte> from(bytes + 2), to(bytes + 2, std::byte{0x55});
         for (std::byte& one : from) one = static_cast<std::byte>(random());
         helpers.copy(to.data() + 1, from.data() + 1, bytes);

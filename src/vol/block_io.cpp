@@ -32,6 +32,7 @@ Status BlockIo::start() {
     options.transport = place_.config->transport;  // of the experience, which has it already
     options.durable = place_.config->durability == Durability::durable;
     options.max_delay_s = max_delay_s(*place_.config, place_.alone);
+    if (!place_.config->closing_line) options.on_message = quiet;
     auto writer = writer::OpenWriter::make(
         {place_.ledger, place_.tree}, place_.communicator, std::move(options), place_.experience,
         [this](Field field, std::uint64_t, const Box& part, std::span<std::byte> values) {

@@ -69,8 +69,9 @@ Status Assembly::balance_writes() {
     }
     const auto moves = plan::balance(loads);
     if (!moves.ok()) {
-        parts_.session.say("balancing failed, every rank writes its own blocks: " +
-                           moves.status().message());
+        parts_.session.warn(
+            Warning::balance_off,
+            "balancing failed, every rank writes its own blocks: " + moves.status().message());
         return {};
     }
     for (const plan::Move& move : *moves) {

@@ -42,7 +42,8 @@ Status Writer::Impl::load_calibration() {
         if (place.empty()) place = calibration_path(host_class().name);
         if (!place.empty() && place != "none") text = read_text(place);
         if (text.empty() && named && place != "none")
-            session.say(
+            session.warn(
+                writer::Warning::calibration,
                 fmt::format("calibration {} cannot be read; predictions start from built-in "
                             "values. `caesura calibrate --output {}` makes it",
                             place, place));
@@ -58,16 +59,20 @@ Status Writer::Impl::load_calibration() {
         return sent;
     auto parsed = predict::parse_profile(text);
     if (!parsed.ok()) {
-        if (session.rank == 0) session.say(fmt::format("{}: {}", place, parsed.status().message()));
+        if (session.rank == 0)
+            session.warn(writer::Warning::calibration,
+                         fmt::format("{}: {}", place, parsed.status().message()));
         return {};
     }
     const std::string here = host_class().name;
     // A file that was named is used all the same: whoever names it knows the machines.
     if (parsed->host_class != here) {
         if (session.rank == 0)
-            session.say(fmt::format(
-                "calibration {} is of {}, this machine is {}{}", place, parsed->host_class, here,
-                named ? "" : ": not used; `caesura calibrate` measures this one"));
+            session.warn(
+                writer::Warning::calibration,
+                fmt::format("calibration {} is of {}, this machine is {}{}", place,
+                            parsed->host_class, here,
+                            named ? "" : ": not used; `caesura calibrate` measures this one"));
         if (!named) return {};
     }
     const std::string& there = series.name ? series.name->directory() : session.path;

@@ -183,8 +183,10 @@ Status Writer::Impl::close() {
     });
     if (round.failed().ok() && committed() == first_dump && !metadata.all().empty())
         if_memory_allows([&] {
-            session.say(fmt::format("{} has no {}dump, and so none of the attributes that were set",
-                                    session.path, known.kept.empty() ? "" : "new "));
+            session.warn(
+                writer::Warning::of_file,
+                fmt::format("{} has no {}dump, and so none of the attributes that were set",
+                            session.path, known.kept.empty() ? "" : "new "));
         });
     // And their locks: recover and stock writers may have the files now.
     for (writer::OwnFile& file : series.pending) drop_file(file);

@@ -2,6 +2,8 @@
 //
 // Hello goes round; then, only where all ranks know that it is needed: boxes, straddling pieces,
 // reservations of a new dump, and the records of dumps that have become durable everywhere.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/wire.hpp"
@@ -43,6 +45,7 @@ Hello Writer::Impl::hello(const Status& mine, bool fatal) {
     message.fatal = fatal;
     message.has_dump = dump.has_value();
     message.has_puts = dump && !dump->puts.empty();
+    message.warnings = session.warnings.unsaid();
     message.iteration = session.iteration;
     message.definitions = fields.hash();
     if (dump) message.metadata = metadata.digest() + 3 * dump->metadata.digest();
@@ -56,6 +59,9 @@ Result<std::vector<Hello>> Writer::Impl::exchange(const Hello& mine) {
     for_each_ledger([&](ledger::Ledger& one) { ours.push_back(one.statement(flushed)); });
     auto all = round.exchange(mine, ours);
     if (!all.ok()) return all.status();
+    if (std::ranges::any_of(all->hellos, [](auto& h) { return h.warnings != 0; }))
+        if (Status said = session.warnings.hand_over(*session.comm); !said.ok())
+            return round.lost(said);
     // After an error of one rank trees need not be alike any more.
     const bool alike = !writer::any_error(all->hellos);
     Status broken;
@@ -147,10 +153,25 @@ Status Writer::Impl::assemble(std::span<const Hello> all) {
     return assembly.run(any_boxes_changed(all));
 }
 
+// Blocks that were due and that compress threads had no time for.
+void Writer::Impl::warn_if_starved() {
+    const std::uint64_t blocks = executor->counters().taken_over_blocks;
+    if (blocks == 0 || std::exchange(said_starved, true)) return;
+    session.warn(
+        writer::Warning::starved,
+        fmt::format("rank {}: compress threads get too little time: {} blocks were due "
+                    "(max_delay_s) and were compressed at normal priority, which slows the "
+                    "application. Give each rank another core (mpirun --map-by slot:PE=2, srun "
+                    "--cpus-per-task=2), let MPI yield (Open MPI: --mca mpi_yield_when_idle 1), or "
+                    "allow a longer max_delay_s; docs/guide/planning.md has more.",
+                    session.rank, blocks));
+}
+
 Status Writer::Impl::collective() {
     if (!round.failed().ok()) return round.failed();
     flights->harvest();
     flights->learn_writes();
+    warn_if_starved();
     Status mine = executor->error();
     const bool fatal = !mine.ok();
     const Status misuse = intake->take_misuse();

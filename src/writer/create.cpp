@@ -239,7 +239,9 @@ Result<std::unique_ptr<Writer::Impl>> Writer::Impl::make(
         if (Status status = impl->node.share_writes(std::move(*node)); !status.ok()) return status;
         if (!impl->series.name) impl->node.add_file(0, impl->ledger->file());
     } else if (session.size > 1 && session.options.balance_writes) {
-        session.say("balance_writes is off: " + node.status().message());
+        session.warn(writer::Warning::balance_off,
+                     fmt::format("rank {}: balance_writes is off: {}", session.rank,
+                                 node.status().message()));
     }
     impl->make_parts();
     if (Status status = session.comm->barrier(); !status.ok()) return status;
@@ -262,8 +264,8 @@ void Writer::Impl::make_parts() {
     lanes.write_buffer_bytes = options.write_buffer_bytes;
     lanes.trace = session.traces();
     executor = std::make_unique<run::Executor>(lanes, session.budget, session.pool);
-    helpers = std::make_unique<run::CallHelpers>(
-        std::min(lanes.compress_threads, node.spare_cores()));
+    helpers =
+        std::make_unique<run::CallHelpers>(std::min(lanes.compress_threads, node.spare_cores()));
     flights = std::make_unique<writer::Flights>(session, fields, tables, *executor);
     flights->begin_after(known.kept);
     intake = std::make_unique<writer::Intake>(session, fields, tree->dump_is_whole(), round,

@@ -86,7 +86,8 @@ Result<store::AppendedTo> Writer::Impl::append_to(base::FileSystem& files, const
     // A file that its run had only begun says nothing.
     if (!taken->root.empty() || known.layout.empty()) known.layout = taken->layout;
     session.totals.superseded_bytes += taken->dropped_bytes;
-    if (!taken->recovered.was_clean) session.say(path + ": " + text_of(taken->recovered));
+    if (!taken->recovered.was_clean)
+        session.warn(writer::Warning::of_file, path + ": " + text_of(taken->recovered));
     if (!taken->dropped.empty())
         session.say(
             fmt::format("{}: iterations {} are dropped; their {} bytes stay in the file, "

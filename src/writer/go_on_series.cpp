@@ -56,7 +56,8 @@ Status Writer::Impl::find_series() {
     for (const base::SeriesName::Found& file : *found) {
         auto part = append_to(files, file.path, {});
         if (!part.ok() && is_half_made(files, part.status(), file.path)) {
-            session.say(file.path + ": its run was killed while it made it; passed over");
+            session.warn(writer::Warning::of_file,
+                         file.path + ": its run was killed while it made it; passed over");
             continue;
         }
         if (!part.ok()) return part.status();

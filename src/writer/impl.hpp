@@ -140,6 +140,7 @@ struct Writer::Impl {
 
     // ---- the collectives (collective.cpp, close.cpp)
     Status end_iteration();
+    void warn_if_starved();
     Status collective();
     Status assemble(std::span<const writer::Hello> all);
     void note_refused();
@@ -192,6 +193,7 @@ struct Writer::Impl {
     std::unique_ptr<writer::Intake> intake;
     bool ending = false;  // no more dumps
     bool closed = false;
+    bool said_starved = false;
     std::unique_ptr<run::Executor> executor;  // its threads use everything above
 };
 

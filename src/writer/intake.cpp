@@ -143,7 +143,8 @@ Status Intake::reserve_memory(std::uint64_t bytes) {
     if (!charged && !(charged = session_.budget.try_charge(bytes))) {
         session_.budget.charge(bytes);
         session_.totals.over_budget_bytes += bytes;
-        session_.say(
+        session_.warn(
+            Warning::over_budget,
             fmt::format("rank {}: iteration {} needs {} bytes more than the memory budget of {} "
                         "holds and nothing older is left to write; taken all the same. Raise "
                         "memory_bytes or borrow the data.",

@@ -83,8 +83,8 @@ Status Node::share_writes(std::unique_ptr<Communicator> ranks) {
     if (ranks->size() < 2) return {};
     const auto off = [&](const Status& why) {
         if (options.balance_writes)
-            session_.say(
-                fmt::format("rank {}: balance_writes is off: {}", session_.rank, why.message()));
+            session_.warn(Warning::balance_off, fmt::format("rank {}: balance_writes is off: {}",
+                                                            session_.rank, why.message()));
     };
     const std::uint64_t most = std::min(session_.budget.limit_bytes(), k_most_arena_bytes);
     const Wish mine{store::align_up(most), session_.rank,

@@ -16,6 +16,7 @@ struct Hello {
     std::uint32_t has_dump = 0;
     std::uint32_t has_puts = 0;
     std::uint32_t boxes_changed = 0;  ///< since the last dump
+    std::uint32_t warnings = 0;       ///< that this rank has for rank 0 (Warnings::hand_over)
     std::uint64_t iteration = 0;
     std::uint64_t definitions = 0;  ///< hash of all define_field calls
     std::uint64_t metadata = 0;     ///< of what the dump's attributes are said to be

@@ -81,7 +81,8 @@ Status Writer::Impl::begin_series() {
 void Writer::Impl::say_what_is_there() {
     const auto found = series.name->find();
     if (!found.ok() || found->empty()) return;  // what is wrong there, making a file tells
-    session.say(
+    session.warn(
+        writer::Warning::of_file,
         fmt::format("{}: {} files of this name are there, {} to {}; a dump empties the one "
                     "that it comes to, and readers find the others beside the new ones: "
                     "remove them, or go on after them with Writer::open",
@@ -158,11 +159,11 @@ Status Writer::Impl::make_room() {
     if (!series.name || own.is_made || series.pending.size() < most) return {};
     const double begin_s = session.now_s();
     if (!std::exchange(series.said_full, true) && session.rank == 0)
-        session.say(
-            fmt::format("{} files have all their dumps and wait to be written, as many as "
-                        "pending_files allows: end() waits for {}. Said once; file_wait_s "
-                        "of the report has the time.",
-                        most, series.pending.front().file->path()));
+        session.warn(writer::Warning::of_file,
+                     fmt::format("{} files have all their dumps and wait to be written, as many as "
+                                 "pending_files allows: end() waits for {}. Said once; file_wait_s "
+                                 "of the report has the time.",
+                                 most, series.pending.front().file->path()));
     executor->set_draining(true);
     Finish wanted;
     wanted.most_pending = most - 1;

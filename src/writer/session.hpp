@@ -9,6 +9,7 @@
 #include "caesura/writer.hpp"
 #include "writer/experience.hpp"
 #include "writer/transport.hpp"
+#include "writer/warnings.hpp"
 
 namespace caesura::writer {
 
@@ -33,6 +34,8 @@ struct Session {
     void say(const std::string& text) const {
         if (options.on_message) options.on_message(text);
     }
+    /// What is said without a callback, too.
+    void warn(Warning what, const std::string& text) { warnings.warn(what, text); }
     /// Says once that the service has gone, once that it is there again, and once that it does not
     /// take this file, or a dump of it.
     void notice_service() {
@@ -43,17 +46,19 @@ struct Session {
             const Status refusal = transport->refusal(path);
             said_refusal = !refusal.ok();
             if (said_refusal)
-                say("this process compresses and writes by itself what the service does not "
-                    "take: " +
-                    refusal.message());
+                warn(Warning::service_refused,
+                     "this process compresses and writes by itself what the service does not "
+                     "take: " +
+                         refusal.message());
         }
         if (totals.regained_services > said_regained) {
             said_regained = said_lost = totals.regained_services;
-            say("the service is there again: it compresses and writes from now on");
+            warn(Warning::service_back,
+                 "the service is there again: it compresses and writes from now on");
         }
         if (totals.lost_services == said_lost) return;
         said_lost = totals.lost_services;
-        say(transport->loss().message());
+        warn(Warning::service_lost, transport->loss().message());
     }
     /// A service that is there again was lost before, whether anybody has looked or not.
     void count_losses(WriterReport& report) const {
@@ -83,6 +88,7 @@ struct Session {
     WriterOptions options;
     const base::Clock& clock = base::Clock::steady();
     int rank = 0, size = 1;
+    Warnings warnings{options.on_message, rank};
     base::MemoryBudget budget;
     base::BufferPool& pool;  ///< the Experience's
     WriterReport totals;

@@ -228,8 +228,9 @@ void Assembly::plan_jobs() {
     parts_.executor.observer().expect_next(begin_s, true);
     if (parts_.session.options.planning)
         if (const Status status = parts_.executor.plan(task); !status.ok())
-            parts_.session.say("planning failed, keeping the order of generation: " +
-                               status.message());
+            parts_.session.warn(
+                Warning::unplanned,
+                "planning failed, keeping the order of generation: " + status.message());
     parts_.session.totals.plan_s += parts_.session.now_s() - begin_s;
     parts_.session.trace("plan", "plan", begin_s);
 }
