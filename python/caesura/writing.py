@@ -252,13 +252,11 @@ class Writer:
         other kinds too: caesura.pointwise_relative(1e-3), caesura.psnr(80). codec: "caesura" (also
         "caesura:fast", ":strong", ":planes", ":regions"), "none", or that of an HDF5 filter plugin:
         "sz3", "zfp", "zstd", ... verify: decode lossy blocks again; None: where the codec does not
-        check every value itself. calibration: a profile of `caesura calibrate`; "": where
-        that puts it, "none": built-in times. trace: a Chrome trace a rank, "%r" in it becomes the
-        rank. more: "transport" ("service:ADDRESS": `caesura serve` compresses and writes),
-        "analyses" (calls, which it runs on values that pass), "layout" ("/step_%06T/{field}": paths
-        of one's own), "dumps_per_file", ... The rest is in caesura/writer.hpp. on_message: hears
-        what is no error; None: rank 0 says on stderr what a user must know, once, unless
-        CAESURA_MESSAGES=none.
+        check every value itself. calibration: a profile of `caesura calibrate`; "": where that puts
+        it, "none": built-in times. trace: a Chrome trace a rank, "%r" becomes the rank. on_message:
+        None: rank 0's stderr has what must be known, once. more: "transport" ("service:ADDRESS":
+        `caesura serve` compresses and writes), "analyses" (calls, which it runs on values that
+        pass), "layout" ("/step_%06T/{field}"), "dumps_per_file", ... (caesura/writer.hpp).
         Raises OSError (path not writable), ValueError (option), RuntimeError (plugin missing).
         """
         find_plugins()
