@@ -21,11 +21,12 @@ struct Choice {
 /// the more has to be saved. (A sample sees too little of bursts, and then rANS's bytes are too
 /// few.)
 /// @param values  of the block.
+/// @param doubt   of the two bytes' ratio.
 inline bool is_worth_adapting(std::uint64_t adaptive_bytes, std::uint64_t rans_bytes,
-                              std::uint64_t values) {
+                              std::uint64_t values, double doubt = 0.0) {
     const auto bytes = static_cast<double>(adaptive_bytes);
     const double bits = 8 * bytes / static_cast<double>(values);
-    return bytes < (0.9 - 0.1 * bits) * static_cast<double>(rans_bytes);
+    return bytes < (0.9 + doubt - 0.1 * bits) * static_cast<double>(rans_bytes);
 }
 
 }  // namespace caesura::codec

@@ -272,6 +272,8 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
                                           Mode mode, Choice& choice) {
     // Adaptive coding makes up for less than this between predictors.
     constexpr std::uint64_t k_out_of_reach = 2;
+    // A brief look, which costs a quarter, is enough to pass over most large blocks.
+    constexpr double k_brief_doubt = 0.15;
     struct Best {
         PartKind kind{};
         std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max() / k_out_of_reach;
@@ -279,15 +281,25 @@ void PartEncoder::Work::choose_for_bursts(const Quantiser<T>& quantiser, const S
             if (other_bytes > 0 && other_bytes < bytes) *this = {other, other_bytes};
         }
     };
+    const bool is_small = shape.count() <= k_few_bursty_values;
+    const auto look_at = [&](PartKind kind, Look look, std::uint64_t least_bytes) {
+        choice.kind = kind;
+        return measure(typed<T>().spots, shape, quantiser, choice,
+                       {.look = look,
+                        .tables = built_in,
+                        .all_codes = is_small,
+                        .adaptive_below = k_out_of_reach * least_bytes},
+                       scratch);
+    };
     Best rans, adaptive;
+    if (!is_small) {
+        const Measured brief = look_at(choice.kind, Look::brief, rans.bytes);
+        if (!is_worth_adapting(brief.adaptive_bytes, brief.bytes, shape.count(), k_brief_doubt))
+            return;
+    }
     for (const PartKind kind : {PartKind::interpolation, PartKind::lorenzo}) {
         if (kind == PartKind::lorenzo && mode == Mode::strong) continue;
-        choice.kind = kind;
-        const Measured found = measure(typed<T>().spots, shape, quantiser, choice,
-                                       {.tables = built_in,
-                                        .all_codes = shape.count() <= k_few_bursty_values,
-                                        .adaptive_below = k_out_of_reach * rans.bytes},
-                                       scratch);
+        const Measured found = look_at(kind, Look::whole, rans.bytes);
         rans.offer(kind, found.bytes);
         adaptive.offer(kind, found.adaptive_bytes);
     }
