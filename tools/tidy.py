@@ -37,7 +37,7 @@ LAB_USERS = ("lab/", "bench/", "tests/")
 
 # Beside the rooms that src/rooms.ini lets see them.
 HDF5_PLACES = ("miniapps/", "bench/", "tests/")
-MPI_PLACES = ("include/caesura/mpi.h", "miniapps/", "bench/", "tests/")
+MPI_PLACES = ("include/caesura/mpi.h", "examples/", "miniapps/", "bench/", "tests/")
 
 CPP = (".cpp", ".hpp", ".c", ".h", ".cu", ".cuh")
 PYTHON = (".py",)

@@ -21,6 +21,9 @@
 #include <utility>
 #include <vector>
 
+// Here, and in every public header: what shared libraries of ours export (tests/abi).
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 // ---------------------------------------------------------------------------------- errors
@@ -59,7 +62,7 @@ class [[nodiscard]] Status {
 };
 
 /// What Result::value() throws where there is no value; what() is the Status's message.
-class __attribute__((visibility("default"))) NoValue : public std::runtime_error {
+class NoValue : public std::runtime_error {
   public:
     explicit NoValue(Status status)
         : std::runtime_error(status.message()), status_(std::move(status)) {}
@@ -303,3 +306,5 @@ class Communicator {
 };
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

@@ -14,6 +14,8 @@
 
 #include "caesura/base.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 struct BoundMap {
@@ -50,3 +52,5 @@ inline constexpr std::size_t k_most_bound_rules = 256;
 Status validate(const BoundMap& map, const Shape& shape);
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

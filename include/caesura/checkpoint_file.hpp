@@ -24,6 +24,8 @@ namespace caesura::base {
 class FileSystem;
 }  // namespace caesura::base
 
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 struct CheckpointFileOptions {
@@ -61,3 +63,5 @@ class CheckpointFile : public CheckpointStore {
 };
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

@@ -25,6 +25,8 @@
 #include "caesura/device.hpp"
 #include "caesura/plan.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 /// Where checkpoints go for which the host has no room. CheckpointFile
@@ -160,3 +162,5 @@ class Checkpointer {
 };
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

@@ -18,6 +18,8 @@
 
 #include "caesura/base.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 // ----------------------------------------------------------------------------------- bounds
@@ -248,3 +250,5 @@ struct CodecSpec {
 };
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

@@ -22,6 +22,8 @@
 
 #include "caesura/codec.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace caesura::device {
 
 /// Who compresses.
@@ -323,3 +325,5 @@ Result<CudaInfo> cuda_info(int ordinal = 0);
 Status cuda_busy(double seconds, void* stream);
 
 }  // namespace caesura::device
+
+#pragma GCC visibility pop

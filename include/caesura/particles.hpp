@@ -18,6 +18,8 @@
 #include "caesura/codec.hpp"
 #include "caesura/store.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 /// Handle of a species; valid for the life of its Writer.
@@ -55,3 +57,5 @@ struct RecordOptions {
 };
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

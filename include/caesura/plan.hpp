@@ -4,6 +4,8 @@
 
 #include "caesura/base.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace caesura::plan {
 
 /// What else the papers have, lists that fill no gaps and greedy ones, is in lab/planners.
@@ -61,3 +63,5 @@ std::string to_json(const CheckpointProfile& profile);
 Result<CheckpointProfile> parse_checkpoint_profile(std::string_view json);
 
 }  // namespace caesura::plan
+
+#pragma GCC visibility pop

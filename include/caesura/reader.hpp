@@ -41,6 +41,8 @@
 #include "caesura/codec.hpp"
 #include "caesura/store.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 struct ReaderOptions {
@@ -111,7 +113,7 @@ struct DumpInfo {
     std::vector<std::size_t> fields;           ///< their numbers
 };
 
-class __attribute__((visibility("default"))) Reader {
+class Reader {
   public:
     /// Errors: io, corrupt (not HDF5, or damaged), no_space (memory), invalid_argument (options).
     static Result<std::unique_ptr<Reader>> open(const std::string& path,
@@ -175,7 +177,7 @@ class __attribute__((visibility("default"))) Reader {
     /// it was.
     Result<bool> refresh();
 
-    struct Impl;  ///< the library's
+    struct __attribute__((visibility("hidden"))) Impl;  ///< the library's
 
   private:
     explicit Reader(std::unique_ptr<Impl> impl);
@@ -183,3 +185,5 @@ class __attribute__((visibility("default"))) Reader {
 };
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

@@ -13,6 +13,8 @@ namespace caesura::base {
 class File;
 }  // namespace caesura::base
 
+#pragma GCC visibility push(default)
+
 namespace caesura::store {
 
 using AttributeValue =
@@ -164,3 +166,5 @@ Status read_chunk(base::File& file, const DatasetInfo& dataset, const ChunkRecor
                   std::span<std::byte> bytes);
 
 }  // namespace caesura::store
+
+#pragma GCC visibility pop

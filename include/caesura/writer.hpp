@@ -43,6 +43,8 @@ namespace caesura::base {
 class FileSystem;
 }  // namespace caesura::base
 
+#pragma GCC visibility push(default)
+
 namespace caesura {
 
 enum class Lane : std::uint8_t { compress = 0, write = 1 };
@@ -470,7 +472,7 @@ class Writer {
     /// return it again. Charged fully to the caller.
     Status close();
 
-    struct Impl;
+    struct __attribute__((visibility("hidden"))) Impl;
 
   private:
     friend class Iteration;
@@ -481,3 +483,5 @@ class Writer {
 };
 
 }  // namespace caesura
+
+#pragma GCC visibility pop

@@ -20,12 +20,14 @@ PROGRAM = "caesura-serve"
 
 
 def program_path() -> str:
-    """The service's program: the package's, the build tree's, or that of the PATH.
+    """The service's program: the package's, its prefix's, the build tree's, or that of the PATH.
 
     Raises RuntimeError, saying what to build, if there is none.
     """
     package = Path(__file__).parent
     places = [package / "bin", package.parent.parent / "bin"]
+    # `cmake --install` puts the package into <prefix>/lib/pythonX.Y/site-packages.
+    places += [above / "bin" for above in package.parents[3:5]]
     if "CAESURA_BUILD" in os.environ:
         places.insert(0, Path(os.environ["CAESURA_BUILD"]) / "bin")
     for place in places:

@@ -27,11 +27,14 @@ Watch = Callable[[str, int, int], None]  # told what is being done, bytes done, 
 def connector_path() -> str:
     """The directory with libcaesura_vol.so, for HDF5_PLUGIN_PATH.
 
-    The first of HDF5_PLUGIN_PATH's that has it, then the package's own.
+    The first of HDF5_PLUGIN_PATH's that has it, then the package's own, then its prefix's.
     Raises RuntimeError if there is none.
     """
     places = [Path(p) for p in os.environ.get("HDF5_PLUGIN_PATH", "").split(":") if p]
-    places.append(Path(__file__).parent / "vol")
+    package = Path(__file__).parent
+    places.append(package / "vol")
+    # `cmake --install` puts the package into <libraries>/pythonX.Y/site-packages.
+    places += [above / "hdf5" / "vol" for above in package.parents[2:3]]
     if "CAESURA_BUILD" in os.environ:
         places.append(Path(os.environ["CAESURA_BUILD"]) / "vol")
     for place in places:

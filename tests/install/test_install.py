@@ -1,0 +1,163 @@
+"""An installed Caesura, by itself: moved elsewhere, its examples are built from it outside the
+checkout and run, and stock h5py reads what they wrote through the installed filter alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("CAESURA_BUILD", ROOT / "build"))
+# Nothing of the checkout reaches what runs below; HDF5's paths are set where they are wanted.
+HIDDEN = ("PYTHONPATH", "HDF5_PLUGIN_PATH", "LD_LIBRARY_PATH", "CAESURA_BUILD", "CMAKE_PREFIX_PATH")
+READ = """
+import json, sys, h5py, numpy
+assert "caesura" not in sys.modules
+with h5py.File(sys.argv[1]) as file:
+    data = file["data"]
+    said = {number: float(data[number]["meshes/temperature"][...].sum()) for number in data}
+    print(json.dumps(said))
+"""
+
+
+def run(*command, cwd=None, **environment) -> str:
+    """What a program prints; the whole of it, where it fails."""
+    env = {name: value for name, value in os.environ.items() if name not in HIDDEN}
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**env, **{name: str(value) for name, value in environment.items()}},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory) -> Path:
+    """Where it was not installed: a prefix can be moved."""
+    place = tmp_path_factory.mktemp("install")
+    run("cmake", "--install", BUILD, "--prefix", place / "first")
+    (place / "first").rename(place / "moved")
+    return place / "moved"
+
+
+@pytest.fixture
+def example(prefix, tmp_path):
+    """A copy of an example's folder, outside the checkout."""
+
+    def copy(language: str) -> Path:
+        source = prefix / "share" / "doc" / "caesura" / "examples" / language
+        return Path(shutil.copytree(source, tmp_path / language))
+
+    return copy
+
+
+def cmake_build(prefix: Path, folder: Path, *more: str) -> Path:
+    """Configured and built with what the prefix has."""
+    build = folder / "build"
+    run("cmake", "-S", folder, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}", *more)
+    run("cmake", "--build", build, "-j", "2")
+    return build
+
+
+def sums(prefix: Path, path: Path) -> dict[str, float]:
+    """Each dump's sum of the field, by an h5py that knows the installed filter and nothing else."""
+    plugins = prefix / "lib" / "hdf5" / "plugin"
+    return json.loads(run(sys.executable, "-c", READ, path, HDF5_PLUGIN_PATH=plugins))
+
+
+def test_cplusplus_finds_targets_of_each_component(prefix, example, tmp_path):
+    build = cmake_build(prefix, example("cpp"))
+    assert "at most" in run(build / "frame")
+    run(build / "heat", tmp_path / "heat.h5")
+    written = sums(prefix, tmp_path / "heat.h5")
+    assert list(written) == ["0", "10", "20"]
+    assert all(value != 0 for value in written.values())
+    if (prefix / "lib" / "libcaesura_parallel.so").exists():
+        run(build / "heat_parallel", tmp_path / "parallel.h5")
+        assert sums(prefix, tmp_path / "parallel.h5") == written
+        needed = run("readelf", "-d", build / "heat_parallel")
+        assert "libcaesura_parallel.so.0" in needed and "libcaesura.so" not in needed
+
+
+def test_c_by_pkg_config(prefix, example, tmp_path):
+    folder = example("c")
+    run("make", cwd=folder, PKG_CONFIG_PATH=prefix / "lib" / "pkgconfig")
+    run(folder / "heat", tmp_path / "heat.h5")
+    assert len(sums(prefix, tmp_path / "heat.h5")) == 10
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran here")
+def test_fortran(prefix, example, tmp_path):
+    build = cmake_build(prefix, example("fortran"))
+    assert run(build / "heat", cwd=tmp_path) == ""  # it prints what went wrong
+    assert len(sums(prefix, tmp_path / "heat.h5")) == 10
+
+
+def test_python_and_its_command_line(prefix, example, tmp_path):
+    (packages,) = prefix.glob("lib/python*/site-packages")
+    place = "import caesura; print(caesura.__file__)"
+    shown = run(sys.executable, "-P", "-c", place, cwd=tmp_path, PYTHONPATH=packages)
+    assert Path(shown.strip()).is_relative_to(prefix)
+    script = example("python") / "heat.py"
+    run(sys.executable, script, tmp_path / "heat.h5", PYTHONPATH=packages)
+    assert len(sums(prefix, tmp_path / "heat.h5")) == 10
+    # Its first line asks for pythonX.Y of the PATH.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    said = run(prefix / "bin" / "caesura", "info", tmp_path / "heat.h5", "--json", PATH=path)
+    assert json.loads(said)
+    ask = "import caesura.serving, caesura.vol as v; print(caesura.serving.program_path())"
+    if (prefix / "lib" / "hdf5" / "vol").exists():
+        ask += "; print(v.connector_path())"
+    for found in run(sys.executable, "-P", "-c", ask, PYTHONPATH=packages).split():
+        assert Path(found).is_relative_to(prefix)
+
+
+def test_an_unknown_component_is_an_error_that_names_it(prefix, tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(x LANGUAGES C)\n"
+        "find_package(Caesura QUIET COMPONENTS writer)\n"
+        "if(NOT Caesura_FOUND)\nmessage(FATAL_ERROR no)\nendif()\n"
+        "find_package(Caesura QUIET COMPONENTS writer sing)\n"
+        "if(Caesura_sing_FOUND)\nmessage(FATAL_ERROR found)\nendif()\n"
+        "find_package(Caesura 99 QUIET)\n"
+        "if(Caesura_FOUND)\nmessage(FATAL_ERROR version)\nendif()\n"
+    )
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "b", f"-DCMAKE_PREFIX_PATH={prefix}")
+
+
+def test_nothing_names_the_build_or_the_first_prefix(prefix):
+    """RUNPATHs, scripts and packages: none leads out of the prefix."""
+    first = prefix.parent / "first"
+    names = [str(BUILD).encode(), str(ROOT / "src").encode(), str(first).encode()]
+    for path in prefix.rglob("*"):
+        if path.is_symlink() or not path.is_file():
+            continue
+        content = path.read_bytes()
+        if content[:4] == b"\x7fELF":
+            dynamic = run("readelf", "-dW", path)
+            for paths in re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic):
+                assert all(one.startswith("$ORIGIN") for one in paths.split(":")), path
+        elif path.suffix != ".a":  # those have debug information, as the libraries do
+            assert not [name for name in names if name in content], path
+
+
+def test_what_is_there(prefix):
+    """Each plugin lies alone in its directory, because HDF5 opens whatever it finds there."""
+    assert (prefix / "include" / "caesura" / "writer.hpp").exists()
+    assert [path.name for path in (prefix / "lib/hdf5/plugin").iterdir()] == ["libh5caesura.so"]
+    assert (prefix / "lib" / "libcaesura.so").resolve().name.startswith("libcaesura.so.0.")
+    assert (prefix / "share" / "man" / "man1" / "caesura-info.1").exists()
+    vol = prefix / "lib" / "hdf5" / "vol"
+    if vol.exists():
+        assert [path.name for path in vol.iterdir()] == ["libcaesura_vol.so"]
