@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The door: set up, build, test, lint, format, bench, demo, crash, torture, clean.
+"""The door: set up, build, test, lint, format, bench, docs, demo, crash, torture, clean.
 
 Each command first does what it rests on, quickly when there is nothing to do. Logs go to
 out/logs. Standard library only, because this runs before any environment exists.
@@ -21,6 +21,7 @@ import hdf5
 import machine
 import parallel_python
 import sanitizers
+import site_docs
 from stages import (
     LOGS,
     OUT,
@@ -77,6 +78,8 @@ def test(options: argparse.Namespace) -> int:
         build(options.sanitize)
     if not options.sanitize and not options.filter and tests_ask_for("CAESURA_READERS_PYTHON"):
         machine.ensure_readers()
+    if not options.sanitize and not options.filter and tests_ask_for("CAESURA_DOCS_PYTHON"):
+        machine.ensure_docs()
     if not options.sanitize and tests_ask_for("CAESURA_PARALLEL_PYTHON"):
         parallel_python.ensure()
     tree = build_dir(options.sanitize)
@@ -217,7 +220,7 @@ def clean(options: argparse.Namespace) -> int:
     """Remove build trees and out/; with --all the Python environments too."""
     places = [build_dir(), *(build_dir(s) for s in sanitizers.EVERY), bench_gpu.TREE, OUT]
     if options.all:
-        places += [machine.VENV, machine.READERS, machine.BENCH]
+        places += [machine.VENV, machine.READERS, machine.BENCH, machine.DOCS]
     for place in places:
         if place.exists():
             shutil.rmtree(place)
@@ -264,6 +267,7 @@ def parser() -> argparse.ArgumentParser:
         "checkpoints on this machine's GPU: needs CMake and nvcc only; out/bench/together.json",
     )
     which.add_argument("--coder", choices=bench_gpu.CODERS, default="packed", help="who compresses")
+    add("docs", site_docs.docs, "build the documentation site into out/site")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
     which = add(
         "crash",

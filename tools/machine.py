@@ -20,10 +20,13 @@ from stages import ROOT, fail, note, run_stage
 
 PACKAGES = ROOT / "tools" / "packages.txt"
 CROSS_PACKAGES = PACKAGES.with_name("packages-aarch64.txt")
+DOCS_PACKAGES = PACKAGES.with_name("packages-docs.txt")
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 READERS = ROOT / ".venv-readers"
 READERS_PYTHON = READERS / "bin" / "python"
+DOCS = ROOT / ".venv-docs"
+DOCS_PYTHON = DOCS / "bin" / "python"
 BENCH = ROOT / ".venv-bench"
 BENCH_PYTHON = BENCH / "bin" / "python"
 SKIP = "CAESURA_SKIP_PACKAGES"
@@ -188,6 +191,15 @@ def ensure_command(package: Path) -> None:
 def ensure_readers() -> None:
     """.venv-readers: other people's readers without our package, for interoperability tests."""
     _ensure_environment(READERS, ROOT / "tools" / "requirements-readers.txt")
+
+
+def ensure_docs() -> None:
+    """.venv-docs and doxygen: what makes the documentation site."""
+    if missing := missing_packages(DOCS_PACKAGES):
+        if os.environ.get(SKIP) or os.geteuid() != 0 or not shutil.which("apt-get"):
+            fail(f"the site needs {' '.join(missing)}. On Debian: apt-get install -y {missing[0]}")
+        install_packages("packages for the site", missing)
+    _ensure_environment(DOCS, ROOT / "tools" / "requirements-docs.txt")
 
 
 def ensure_bench() -> Path:

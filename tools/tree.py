@@ -61,6 +61,8 @@ def environment(sanitize: str = "") -> dict[str, str]:
         env["CAESURA_PARALLEL_PYTHON"] = str(python)
     if machine.READERS_PYTHON.exists():
         env["CAESURA_READERS_PYTHON"] = str(machine.READERS_PYTHON)
+    if machine.DOCS_PYTHON.exists():
+        env["CAESURA_DOCS_PYTHON"] = str(machine.DOCS_PYTHON)
     return env
 
 

@@ -1,9 +1,10 @@
-"""The Python of the README and of the codec's guide runs as it stands."""
+"""The Python of the README, of the tutorial and of the codec's guide runs as it stands."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -59,3 +60,23 @@ def test_the_readmes_ten_lines_run(tmp_path):
 def test_the_codecs_guide_runs(tmp_path):
     compress, write = examples("docs/guide/codec.md")
     run(compress + write, tmp_path)
+
+
+def test_the_tutorial_runs_from_top_to_bottom(tmp_path):
+    """Its Python in one process, then its commands on what that has written."""
+    page = ROOT / "docs/guide/tutorial.md"
+    run("\n".join(examples("docs/guide/tutorial.md")), tmp_path)
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert sorted(file["data"], key=int) == [str(n) for n in range(7)]
+    package = Path(caesura.__file__).absolute().parent.parent
+    commands = re.findall(r"(?<=[`\n])caesura (?:info|verify|report|tune|doctor) [^`\n]*", page.read_text())
+    assert len(commands) == 5
+    for command in commands:
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, capture_output=True,
+            text=True, check=False, env={**os.environ, "PYTHONPATH": str(package)},
+        )  # fmt: skip
+        # doctor's status says what this machine lacks
+        assert done.returncode == 0 or command.startswith("caesura doctor"), done.stderr
+    for made in ("report.html", "bound.svg"):
+        assert (tmp_path / made).stat().st_size > 1000
