@@ -115,6 +115,17 @@ def test_a_quality_is_what_the_page_says_whatever_the_slabs(name, shape, monkeyp
         assert measure.value() == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_quality_does_not_depend_on_the_unit_of_the_field(name, unit):
+    """Squares of such values are 0, or infinite."""
+    x = smooth((12, 13, 16)).astype(np.float64)
+    y = noisy(x, 0.05)
+    measure = qualities.About(name, unit * float(np.ptp(x)), 16).measure()
+    measure.add(unit * x, unit * y)
+    assert measure.value() == pytest.approx(BY_HAND[name](x, y), rel=1e-9)
+
+
 def test_psnr_leaves_out_what_is_not_finite():
     x = smooth((10, 12))
     x[2, 3], x[4, 5] = np.nan, np.inf
@@ -230,6 +241,36 @@ def test_a_bound_a_tenth_looser_misses_the_goal(two_dumps):
         back = caesura.codec.decompress(caesura.codec.compress(original, looser))
         results.append(psnr(original, back))
     assert min(results) < 70 <= answer.chosen.quality < 70.5
+
+
+def waves_of(wave_number: int, noise: float = 0.0) -> np.ndarray:
+    """64 values of one wave number, to the last bit."""
+    period = 64 // wave_number
+    wave = np.tile(np.sin(2 * np.pi * np.arange(period) / period), wave_number)
+    return wave + noise * np.random.default_rng(SEED).normal(size=64)
+
+
+def test_a_dump_without_what_is_asked_for_does_not_hide_the_others(tmp_path):
+    """Of the second one nothing lies at wave numbers 1 to 8. The third one decides."""
+    steps = {"s1__rho": waves_of(2, 0.3), "s2__rho": waves_of(32) + np.tile([0, 1.0], 32)}
+    steps["s3__rho"] = waves_of(4, 1e-6)
+    path = save(tmp_path / "three.h5", **steps)
+    arguments = ["-q", "spectrum=1%", "--wavenumbers", "1:8", "--codec", "caesura", "--json"]
+    told = command(path, "-f", "*/rho", *arguments)
+    assert told.exit_code == 3
+    error = json.loads(told.stdout)["error"]
+    assert "/s2/rho has no power at these wave numbers" in error
+    told = command(path, "-f", "s[13]/rho", *arguments)
+    assert told.exit_code in (0, 1), told.stderr
+    assert len(json.loads(told.stdout)["dumps"]) == 2
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2,)], ids=["2 x 2", "2"])
+def test_a_field_without_gradients_keeps_none(shape, tmp_path):
+    values = np.random.default_rng(SEED).normal(size=shape)
+    told = command(save(tmp_path / "x.h5", x=values), "-q", "gradient=1%", "--json")
+    assert told.exit_code == 3
+    assert "no central differences" in json.loads(told.stdout)["error"]
 
 
 @pytest.mark.parametrize("rough_in_sample", [True, False])
