@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 import pytest
 from caesura.cli import app
-from caesura.tuning import configuration, goals, picture, qualities, search, sources
+from caesura.tuning import configuration, goals, picture, qualities, search, sources, trying
 from numpy.lib.stride_tricks import sliding_window_view
 from typer.testing import CliRunner
 
@@ -273,6 +273,52 @@ def test_a_field_without_gradients_keeps_none(shape, tmp_path):
     assert "no central differences" in json.loads(told.stdout)["error"]
 
 
+@pytest.mark.parametrize("goal", ["psnr=60", "ssim=0.999", "spectrum=1%", "gradient=1%"])
+def test_a_sample_without_anything_in_it_does_not_end_the_search(goal, tmp_path, monkeypatch):
+    """Rows 48 to 71 are 0: as of a blast wave, or of a laser that has not arrived."""
+    field = smooth((96, 32, 32)) - np.float32(3)
+    field[48:72] = 0
+    (dump,) = sources.find([save(tmp_path / "blast.h5", rho=field)], None)
+    monkeypatch.setattr(search, "BLOCK_BYTES", 1 << 16)
+    asked = search.Asked(goals.parse_goal(goal), codecs=["caesura"], sample_bytes=1 << 16)
+    answer = search.tune([dump], asked)
+    assert not answer.complete
+    assert asked.goal.met_by(answer.chosen.quality)
+    back = caesura.codec.decompress(caesura.codec.compress(field, answer.chosen.bound))
+    assert asked.goal.met_by(BY_HAND[asked.goal.quality.name](field, back))
+
+
+def test_dumps_that_are_constant_are_left_out_and_said_to_be(tmp_path):
+    """As a velocity is at the beginning."""
+    path = save(tmp_path / "run.h5", s0__v=np.zeros((24, 24)), s1__v=smooth((24, 24)))
+    told = command(path, "-f", "*/v", "-q", "psnr=60", "--codec", "caesura", "--json")
+    assert told.exit_code == 0, told.stderr
+    document = json.loads(told.stdout)
+    assert [one["path"] for one in document["dumps"]] == ["/s1/v"]
+    assert document["constant"] == [{"file": str(path), "path": "/s0/v"}]
+    told = command(path, "-f", "*/v", "-q", "psnr=60", "--codec", "caesura")
+    assert "1 of the dumps is constant and does not count" in told.stdout
+
+
+def test_bounds_that_are_held_against_all_values_can_be_pasted(tmp_path, monkeypatch):
+    """Also the loosest of all, half of a range that has more than three figures."""
+    field = 7.123456789 / 6 * smooth((96, 32, 32)).astype(np.float64)
+    (dump,) = sources.find([save(tmp_path / "loose.h5", rho=field)], None)
+    tried = []
+
+    def attempt(subjects, codec, bound, *rest, **named):
+        tried.extend([bound] if named.get("give_up") else [])
+        return trying.attempt(subjects, codec, bound, *rest, **named)
+
+    monkeypatch.setattr(search, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(search, "attempt", attempt)
+    asked = search.Asked(goals.parse_goal("psnr=1"), "absolute", ["caesura"], None, 1 << 16)
+    assert search.tune([dump], asked).chosen is not None
+    for bound in tried:
+        lines = configuration.lines("rho", "/rho", dump.dtype, 3, bound, "caesura")
+        assert tomllib.loads(lines["toml"])["dataset"][0]["bound"] == bound.value
+
+
 @pytest.mark.parametrize("rough_in_sample", [True, False])
 def test_what_a_sample_does_not_show_is_found_on_all_values(rough_in_sample, tmp_path, monkeypatch):
     """The sample lies in rows 48 to 71. Where gradients are large they may lose more."""
@@ -337,7 +383,8 @@ def odd(tmp_path_factory) -> Path:
     return save(
         tmp_path_factory.mktemp("odd") / "odd.h5",
         pair=pair, flat=np.full((8, 9), 4.5, np.float32), gap=gap,
-        ids=np.arange(50), nothing=np.full((4, 4), np.nan), one=np.float64(3),
+        wide=np.array([-1.7e308, 1.7e308]), ids=np.arange(50), nothing=np.full((4, 4), np.nan),
+        one=np.float64(3),
         a__rho=smooth((24, 24)), b__rho=smooth((24, 24)), wave=np.exp(1j * np.arange(9)),
     )  # fmt: skip
 
@@ -346,6 +393,7 @@ def odd(tmp_path_factory) -> Path:
     ("field", "quality", "code", "words"),
     [
         ("flat", "psnr=80", 3, "is constant (4.5)"),
+        ("wide", "psnr=80", 3, "a range that no float64 can say"),
         ("gap", "ssim=0.9", 3, "has 1 values that are NaN or infinite"),
         ("gap", "psnr=60", 0, ""),
         ("ids", "psnr=80", 3, "integers and bool are stored without loss"),

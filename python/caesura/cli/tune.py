@@ -162,6 +162,7 @@ def document(answer: Answer, picture: Path | None) -> dict[str, Any]:
              "earlier_bound": dump.earlier_bound}
             for dump, seen in zip(answer.dumps, answer.surveys, strict=True)
         ],
+        "constant": [{"file": str(dump.file), "path": dump.path} for dump in answer.constant],
         "raw_bytes": answer.raw_bytes,
         "sampled_bytes": answer.sampled_bytes,
         "trials": answer.trials,
@@ -237,8 +238,9 @@ def show(answer: Answer, picture: Path | None) -> None:
     else:
         out.print(
             f"\n[bold green]{escape(chosen.codec)}, {chosen.bound.kind} {chosen.bound.value:g}"
-            f"[/bold green]: ratio {chosen.ratio:.3g}, {goal.quality.title} "
-            f"{shown(goal.quality, chosen.quality)}, measured on all values of {count}"
+            f"[/bold green]: ratio {chosen.ratio:.3g} (lossless {answer.lossless_ratio:.3g}), "
+            f"{goal.quality.title} {shown(goal.quality, chosen.quality)}, measured on all values "
+            f"of {count}"
         )
         _show_dumps(answer, chosen)
     for language, lines in _configuration(answer).items():
@@ -258,6 +260,11 @@ def warn(answer: Answer) -> None:
             "and errors smaller than those of data that were not.[/yellow]",
             soft_wrap=True,
         )
+    if answer.constant:
+        count, one = len(answer.constant), len(answer.constant) == 1
+        verbs = ("is", "does") if one else ("are", "do")
+        out.print(f"[yellow]{count} of the dumps {verbs[0]} constant and {verbs[1]} not count."
+                  "[/yellow]")  # fmt: skip
     left_out = sum(seen.not_finite for seen in answer.surveys)
     if left_out:
         out.print(f"[yellow]{left_out} values are NaN or infinite. They come back as they are, and "
@@ -277,7 +284,7 @@ def _codecs_table(answer: Answer) -> Table:
         quality = shown(answer.goal.quality, point.quality)
         table.add_row(codec, f"{point.bound.value:.3g}", f"{point.ratio:.3g}", quality,
                       f"{point.mb_per_s:,.0f}")  # fmt: skip
-    table.add_row("lossless", "", f"{answer.lossless_ratio:.3g}",
+    table.add_row("lossless", "", f"{answer.lossless_on_sample:.3g}",
                   shown(answer.goal.quality, answer.goal.quality.exact), "")  # fmt: skip
     return table
 

@@ -209,8 +209,8 @@ class Survey:
 
 
 def survey(dump: Dump, needs_finite: bool, quality: str, watch: Watch) -> Survey:
-    """Raises ValueError where nothing can be chosen: constant, nothing finite, or NaN where the
-    quality is not defined then."""
+    """Raises ValueError where nothing can be chosen: nothing finite, a range beyond a double, or
+    NaN where the quality is not defined then."""
     smallest, largest, not_finite = math.inf, -math.inf, 0
     for slab in dump.slabs():
         finite = np.isfinite(slab)
@@ -227,9 +227,26 @@ def survey(dump: Dump, needs_finite: bool, quality: str, watch: Watch) -> Survey
             f"{where} has {not_finite} values that are NaN or infinite, for which {quality} is not "
             "defined; psnr counts the finite ones"
         )
-    if smallest == largest:
+    if math.isinf(largest - smallest):
         raise ValueError(
-            f"{where} is constant ({smallest:g}): it takes next to nothing even without loss, and "
-            "no quality can be measured; leave it lossless"
+            f"{where} spans from {smallest:g} to {largest:g}, a range that no float64 can say; "
+            "leave it lossless"
         )
     return Survey(smallest, largest, not_finite)
+
+
+def that_vary(
+    dumps: Sequence[Dump], surveys: Sequence[Survey]
+) -> tuple[list[Dump], list[Survey], list[Dump]]:
+    """The dumps that can be tuned for with their surveys, and the constant ones: these take next to
+    nothing even without loss. Raises ValueError where all are constant."""
+    pairs = list(zip(dumps, surveys, strict=True))
+    vary = [pair for pair in pairs if pair[1].span > 0]
+    if not vary:
+        first, seen = pairs[0]
+        raise ValueError(
+            f"{first.file}: {first.path} is constant ({seen.smallest:g}): it takes next to nothing "
+            "even without loss, and no quality can be measured; leave it lossless"
+        )
+    constant = [dump for dump, seen in pairs if seen.span == 0]
+    return [dump for dump, _ in vary], [seen for _, seen in vary], constant
