@@ -383,8 +383,8 @@ def odd(tmp_path_factory) -> Path:
     return save(
         tmp_path_factory.mktemp("odd") / "odd.h5",
         pair=pair, flat=np.full((8, 9), 4.5, np.float32), gap=gap,
-        wide=np.array([-1.7e308, 1.7e308]), ids=np.arange(50), nothing=np.full((4, 4), np.nan),
-        one=np.float64(3),
+        empty=h5py.Empty("f4"), text="hello", wide=np.array([-1.7e308, 1.7e308]),
+        ids=np.arange(50), nothing=np.full((4, 4), np.nan), one=np.float64(3),
         a__rho=smooth((24, 24)), b__rho=smooth((24, 24)), wave=np.exp(1j * np.arange(9)),
     )  # fmt: skip
 
@@ -393,6 +393,8 @@ def odd(tmp_path_factory) -> Path:
     ("field", "quality", "code", "words"),
     [
         ("flat", "psnr=80", 3, "is constant (4.5)"),
+        ("empty", "psnr=80", 3, "holds no numbers; name another field"),
+        ("text", "psnr=80", 3, "holds no numbers; name another field"),
         ("wide", "psnr=80", 3, "a range that no float64 can say"),
         ("gap", "ssim=0.9", 3, "has 1 values that are NaN or infinite"),
         ("gap", "psnr=60", 0, ""),
@@ -440,6 +442,21 @@ def test_wrong_options_say_what_is_right(odd, tmp_path):
     told = command(text, "-q", "psnr=60")
     assert told.exit_code == 3
     assert "is no HDF5 file" in told.stderr
+
+
+@pytest.mark.parametrize("damage", ["cut off", "a chunk overwritten"])
+def test_a_damaged_file_is_named(damage, tmp_path):
+    path = tmp_path / "damaged.h5"
+    with h5py.File(path, "w") as file:
+        rho = file.create_dataset("rho", data=smooth((64, 64)), compression="gzip")
+        chunk = rho.id.get_chunk_info(0)
+    content = bytearray(path.read_bytes())
+    content[chunk.byte_offset + 100 : chunk.byte_offset + 200] = bytes(100)
+    path.write_bytes(content[: len(content) // 2] if damage == "cut off" else content)
+    told = command(path, "-q", "psnr=60", "--json")
+    assert told.exit_code == 3
+    assert json.loads(told.stdout)["error"].startswith(f"{path}")
+    assert "cannot be read" in told.stderr
 
 
 def test_a_field_for_which_memory_is_out_is_an_error_in_a_sentence(odd, monkeypatch):
