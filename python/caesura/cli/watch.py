@@ -73,7 +73,7 @@ def watch(
 
 def _follow(watcher: Any, state: State, every: float) -> None:
     """Until the run has ended."""
-    if not out.is_terminal:
+    if not out.is_terminal or out.is_dumb_terminal:
         dumps = -1
         while True:
             if state.committed.dumps != dumps:
@@ -97,8 +97,7 @@ def line(state: State) -> str:
     clock = time.strftime("%H:%M:%S", time.localtime(state.now_s))
     if done.last is None:
         return f"{clock} no commit yet"
-    raw = sum(one.last_raw_bytes for one in done.fields.values())
-    stored = sum(one.last_stored_bytes for one in done.fields.values())
+    raw, stored = done.last_dump()
     limit = f"; {busiest(state).limit()}" if state.lanes else ""
     return (
         f"{clock} iteration {done.last}: {done.dumps} dumps, the last {bytes_text(stored)}, ratio "
@@ -118,6 +117,7 @@ def document(state: State) -> dict[str, Any]:
         "path": state.path,
         "state": state.words(),
         "ended": state.ended,
+        "no_trace_yet": state.no_trace_yet,
         "unfinished": done.unfinished,
         "dumps": done.dumps,
         "last_iteration": done.last,
@@ -166,6 +166,8 @@ def shown(state: State) -> Group:
     ratio = f", ratio {done.raw_bytes / done.stored_bytes:.3g}" if done.stored_bytes else ""
     parts.append(Text(f"{done.dumps} dumps committed{last}; {bytes_text(done.raw_bytes)} raw, "
                       f"{bytes_text(done.stored_bytes)} stored{ratio}"))  # fmt: skip
+    if state.no_trace_yet:
+        parts.append(Text(f"no trace yet: {', '.join(state.no_trace_yet)}"))
     if state.lanes:
         parts.append(Text(_next(state)))
         parts.append(Text(f"rank {busiest(state).rank}: {busiest(state).limit()}"))
