@@ -13,7 +13,7 @@ import caesura
 import h5py
 import numpy as np
 import pytest
-from caesura.cli import app
+from caesura.cli import app, common
 from caesura.tuning import configuration, goals, picture, qualities, search, sources, trying
 from numpy.lib.stride_tricks import sliding_window_view
 from typer.testing import CliRunner
@@ -364,6 +364,15 @@ def test_people_see_a_table_a_curve_the_lines_to_paste_and_a_picture(two_dumps, 
     assert text.count("<polyline") == 2
     assert 'class="ring"' in text
     assert ">goal<" in text
+
+
+def test_a_narrow_terminal_cuts_nothing_off(two_dumps, monkeypatch):
+    monkeypatch.setattr(common.out, "width", 40)
+    told = command(two_dumps, "-f", "rho", "-q", "psnr=60", "--codec", "caesura").stdout
+    assert "…" not in told
+    beside_the_lines_to_paste = told[: told.index("C++")].splitlines()
+    assert max(len(line) for line in beside_the_lines_to_paste) <= 40
+    assert told.count("█") > told.count(" █")
 
 
 def test_better_qualities_lie_to_the_right_and_exact_ones_nowhere():

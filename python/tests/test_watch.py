@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import caesura
 import numpy as np
 import pytest
 from caesura import _core
-from caesura.cli import app
+from caesura.cli import app, common
 from caesura.trace import Event, TraceError, read_traces
 from caesura.watching import following, state
 from typer.testing import CliRunner
@@ -103,6 +104,32 @@ def test_what_a_killed_run_left_is_shown_and_its_trace_is_read(tmp_path):
     assert document["ranks"][0]["in_flight"] == 0  # nobody had heard of the third one
     events = read_traces([trace]).events
     assert {event.iteration for event in events if event.kind == "sync"} == {0, 1}
+
+
+def test_a_narrow_terminal_cuts_nothing_off(tmp_path, monkeypatch):
+    file, trace = tmp_path / "run.h5", tmp_path / "trace.json"
+    with caesura.Writer(file, relative=1e-3, trace=trace) as writer:
+        write(writer, writer.define_field("dark_matter_density", np.float32, SHAPE), range(3))
+    monkeypatch.setattr(common.out, "width", 40)
+    told = command(file, trace, "--once").stdout
+    assert max(len(line) for line in told.splitlines()) <= 40
+    assert "…" not in told
+    assert told.count(" %") >= 2
+
+
+def test_a_dumb_terminal_gets_a_line_for_each_dump(tmp_path):
+    """It cannot draw anew what it has shown."""
+    file, trace = tmp_path / "run.h5", tmp_path / "trace.json"
+    with caesura.Writer(file, relative=1e-3, trace=trace) as writer:
+        write(writer, writer.define_field("rho", np.float32, SHAPE), range(2))
+    screen, terminal = pty.openpty()
+    watching = [sys.executable, "-m", "caesura", "watch", file, trace]
+    done = subprocess.run(watching, stdout=terminal, check=False, env=os.environ | {"TERM": "dumb"})
+    os.close(terminal)
+    text = os.read(screen, 1 << 12).decode()
+    os.close(screen)
+    assert done.returncode == 0
+    assert "iteration 1: 2 dumps, the last" in text
 
 
 def test_a_series_is_one_run(tmp_path):

@@ -20,6 +20,7 @@ from caesura.cli.common import (
     need_core,
     out,
     phase_progress,
+    plain_table,
     print_json,
     stop,
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from caesura.tuning.search import Answer, Asked
     from caesura.tuning.trying import OfDump, Point
 
-_BAR = 36
+_BAR, _BESIDE_BAR = 36, 36  # columns
 _SHOWN_DUMPS = 12
 _FIELD_HELP = "A dataset's path or the end of it, an openPMD name, or a pattern."
 _CODEC_HELP = (
@@ -274,9 +275,8 @@ def warn(answer: Answer) -> None:
 def _codecs_table(answer: Answer) -> Table:
     from caesura.tuning.goals import shown
 
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in ("codec", "bound", "ratio", answer.goal.quality.name, "MB/s, one core"):
-        table.add_column(name, justify="left" if name == "codec" else "right", no_wrap=True)
+    name = answer.goal.quality.name
+    table = plain_table("codec", "bound", "ratio", name, "MB/s, one core", left="codec")
     for codec, point in answer.found.items():
         if point is None:
             table.add_row(codec, "none", "", "", "")
@@ -296,9 +296,10 @@ def _curve(answer: Answer) -> None:
     codec = answer.chosen.codec if answer.chosen else next(iter(answer.curves))
     points = answer.curves[codec]
     highest = max(point.ratio for point in points)
+    longest = max(1, min(_BAR, out.width - _BESIDE_BAR))
     out.print(f"\n{escape(codec)}, by {points[0].bound.kind} bound (* meets the goal):\n")
     for point in points:
-        bar = "█" * max(1, round(_BAR * math.log1p(point.ratio) / math.log1p(highest)))
+        bar = "█" * max(1, round(longest * math.log1p(point.ratio) / math.log1p(highest)))
         met = "*" if answer.goal.met_by(point.quality) else " "
         words = shown(answer.goal.quality, point.quality)
         out.print(f"  {point.bound.value:<9.3g} {words:>12} {met} {bar} {point.ratio:.3g}")
@@ -319,9 +320,8 @@ def _show_dumps(answer: Answer, chosen: Point) -> None:
     dumps = sorted(chosen.dumps, key=lambda one: one.quality)
     if not answer.goal.quality.more_is_better:
         dumps.reverse()
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in ("dump, worst first", "bound in units", "ratio", answer.goal.quality.name):
-        table.add_column(name, justify="right" if name != "dump, worst first" else "left")
+    first, name = "dump, worst first", answer.goal.quality.name
+    table = plain_table(first, "bound in units", "ratio", name, left=first)
     for one in dumps[:_SHOWN_DUMPS]:
         limit = "" if chosen.bound.kind == "pointwise_relative" else f"{one.in_units:.4g}"
         table.add_row(label_of(one, answer), limit, f"{one.raw_bytes / one.stored_bytes:.3g}",
