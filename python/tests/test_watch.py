@@ -333,6 +333,11 @@ def test_what_cannot_be_watched_is_an_error_in_a_sentence(tmp_path):
     told = command(empty, tmp_path / "no_trace_yet.json", "--json")
     assert told.exit_code == 0
     assert json.loads(told.stdout)["state"] == "no commit yet"
+    other = tmp_path / "text.h5"
+    other.write_text("no file of HDF5")
+    told = command(other, "--json")
+    assert told.exit_code == 3
+    assert "is no HDF5 file" in json.loads(told.stdout)["error"]
     noise = tmp_path / "trace.json"
     for text in ("[\nnot an event,\n{}\n", "{}", '{"other": []}', '{"traceEvents": 3}', "[\n3,\n4"):
         noise.write_text(text)

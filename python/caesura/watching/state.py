@@ -207,8 +207,13 @@ class Watcher:
         return found
 
     def _listing(self, path: Path) -> dict[str, Any] | None:
-        """None: nothing is committed."""
-        return self._core.OpenFile(str(path)).info() if looks_like_hdf5(path) else None
+        """None: nothing is committed, and where a file begins there are zeros, or nothing yet."""
+        if looks_like_hdf5(path):
+            return self._core.OpenFile(str(path)).info()
+        with path.open("rb") as file:
+            if any(file.read(8)):
+                raise OSError(f"{path} is no HDF5 file; name the file that the run writes")
+        return None
 
 
 def name_of(path: str, iteration: int) -> str:
