@@ -3,6 +3,7 @@ when it has ended."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -171,6 +172,35 @@ def test_a_field_is_one_however_its_dumps_are_called(layout, tmp_path):
     assert 0 < stored < raw
     (field,) = [one for one in committed.fields.values() if "rho" in one.name]
     assert (field.raw_bytes, field.last_raw_bytes) == (3 * bytes_of_rho, bytes_of_rho)
+
+
+def test_a_watcher_asks_for_no_lock(tmp_path):
+    """Or a program that begins to write the file, or opens it again, would be refused."""
+    file = tmp_path / "run.h5"
+    with caesura.Writer(file, relative=1e-3) as writer:
+        write(writer, writer.define_field("rho", np.float32, SHAPE), range(2))
+    with file.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(OSError, match="in use by another process"):
+            _core.OpenFile(str(file))
+        assert state.Watcher(_core, file, []).look().committed.dumps == 2
+
+
+def test_a_look_into_a_commit_shows_what_was_committed_before(tmp_path):
+    """Between its parts a file may look damaged. One that has never been whole is."""
+    file = tmp_path / "run.h5"
+    with caesura.Writer(file, relative=1e-3) as writer:
+        write(writer, writer.define_field("rho", np.float32, SHAPE), range(2))
+    whole = file.read_bytes()
+    watcher = state.Watcher(_core, file, [])
+    assert watcher.look().committed.dumps == 2
+    file.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(caesura.CorruptError):
+        _core.OpenFile(str(file))
+    assert watcher.look().committed.dumps == 2
+    told = command(file, "--json")
+    assert told.exit_code == 3
+    assert str(file) in json.loads(told.stdout)["error"]
 
 
 # ----------------------------------------------------------------------------------- growing traces

@@ -141,13 +141,30 @@ class State:
         return f"{asked} If it was killed, `caesura recover` finishes the file"
 
 
+@dataclass(frozen=True, slots=True)
+class _Dataset:
+    path: str
+    iteration: int
+    raw_bytes: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What is kept of a file: not its blocks, which are many."""
+
+    file_bytes: int
+    unfinished: bool
+    datasets: list[_Dataset]
+
+
 class Watcher:
     """Looks at a run again and again; what did not change is not read again."""
 
     def __init__(self, core: Any, path: Path, traces: Sequence[Path]) -> None:
         self._core, self._path, self._traces = core, path, traces
         self._of_path: dict[Path, Follower] = {}
-        self._listed: dict[Path, tuple[tuple[int, int], dict[str, Any] | None]] = {}
+        self._held: dict[Path, tuple[tuple[int, int], _Held | None]] = {}  # by time and size
 
     def look(self) -> State:
         """Raises OSError (no such file, no HDF5), TraceError."""
@@ -184,34 +201,48 @@ class Watcher:
         found = Committed()
         iterations = set()
         for path in files_of([self._path]):
-            status = path.stat()
-            key = (status.st_mtime_ns, status.st_size)
-            if path not in self._listed or self._listed[path][0] != key:
-                try:
-                    self._listed[path] = (key, self._listing(path))
-                except OSError:  # commits came too fast to be read between: the next look
-                    if path not in self._listed:
-                        raise
-            listing = self._listed[path][1]
-            if listing is None:
+            changed_s = path.stat().st_mtime
+            held = self._held_by(path)
+            if held is None:
                 continue
             found.files += 1
-            found.changed_s = max(found.changed_s or 0.0, status.st_mtime)
-            found.file_bytes += listing["file_bytes"]
-            found.unfinished |= listing["needs_recover"]
-            for dataset in listing["datasets"]:
-                iterations.add(dataset["iteration"])
+            found.changed_s = max(found.changed_s or 0.0, changed_s)
+            found.file_bytes += held.file_bytes
+            found.unfinished |= held.unfinished
+            for dataset in held.datasets:
+                iterations.add(dataset.iteration)
                 _add(found.fields, dataset)
         found.dumps = len(iterations)
         found.last = max(iterations, default=None)
         return found
 
-    def _listing(self, path: Path) -> dict[str, Any] | None:
-        """None: nothing is committed, and where a file begins there are zeros, or nothing yet."""
+    def _held_by(self, path: Path) -> _Held | None:
+        """What the file holds; None: nothing is committed. Where it cannot be read because commits
+        come too fast, what it held before. Raises OSError, CorruptError: it never could be read."""
+        known = self._held.get(path)
+        for tries_left in (2, 1, 0):
+            status = path.stat()
+            key = (status.st_mtime_ns, status.st_size)
+            if known is not None and known[0] == key:
+                break
+            try:
+                self._held[path] = key, self._read(path)
+                break
+            except (OSError, RuntimeError, self._core.CorruptError):
+                if known is None and tries_left == 0:
+                    raise
+        return self._held[path][1]
+
+    def _read(self, path: Path) -> _Held | None:
         if looks_like_hdf5(path):
-            return self._core.OpenFile(str(path)).info()
+            info = self._core.OpenFile(str(path), lock=False).info()
+            datasets = [
+                _Dataset(one["path"], one["iteration"], one["raw_bytes"], one["stored_bytes"])
+                for one in info["datasets"]
+            ]
+            return _Held(info["file_bytes"], info["needs_recover"], datasets)
         with path.open("rb") as file:
-            if any(file.read(8)):
+            if any(file.read(8)):  # before the first commit there are zeros, or nothing yet
                 raise OSError(f"{path} is no HDF5 file; name the file that the run writes")
         return None
 
@@ -223,15 +254,14 @@ def name_of(path: str, iteration: int) -> str:
     return re.sub(rf"(?<!\d)0*{iteration}(?!\d)", "*", path, count=1)
 
 
-def _add(fields: dict[str, Field], dataset: dict[str, Any]) -> None:
-    name = name_of(dataset["path"], dataset["iteration"])
+def _add(fields: dict[str, Field], dataset: _Dataset) -> None:
+    name = name_of(dataset.path, dataset.iteration)
     one = fields.setdefault(name, Field(name))
-    raw, stored = dataset["raw_bytes"], dataset["stored_bytes"]
-    one.raw_bytes += raw
-    one.stored_bytes += stored
-    if dataset["iteration"] >= one.last:
-        one.last = dataset["iteration"]
-        one.last_raw_bytes, one.last_stored_bytes = raw, stored
+    one.raw_bytes += dataset.raw_bytes
+    one.stored_bytes += dataset.stored_bytes
+    if dataset.iteration >= one.last:
+        one.last = dataset.iteration
+        one.last_raw_bytes, one.last_stored_bytes = dataset.raw_bytes, dataset.stored_bytes
 
 
 def lanes_of(events: Sequence[Event], since_s: float | None) -> list[Lane]:
