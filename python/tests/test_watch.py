@@ -283,6 +283,7 @@ def test_another_run_of_the_same_name_begins_anew(tmp_path):
     watcher = state.Watcher(_core, file, [tmp_path / "trace-*.json"])
     for dumps in (4, 1):
         writer = caesura.Writer(file, relative=1e-3, trace=trace)
+        assert not watcher.look().ended  # as the run before it has
         write(writer, writer.define_field("rho", np.float32, SHAPE), range(dumps))
         seen = watcher.look()
         assert not seen.ended
