@@ -16,9 +16,10 @@ import caesura
 import numpy as np
 import pytest
 from caesura import _core
-from caesura.cli import app, common
+from caesura.cli import app, common, watch
 from caesura.trace import Event, TraceError, read_traces
 from caesura.watching import following, state
+from caesura.watching.state import Lane
 from typer.testing import CliRunner
 
 SHAPE = (24, 32, 32)
@@ -339,6 +340,16 @@ def test_what_limits_is_said_in_words_with_numbers(lane, words):
     assert words in lane.limit()
     assert lane.between_s == pytest.approx(2.0)
     assert (lane.dumps, lane.in_flight) == (4, 1)
+
+
+def test_the_rank_that_holds_the_job_up_is_told_from_its_shares_of_time():
+    """Not from seconds: a lane that compresses for 3 s of 100 s holds nobody up."""
+    rare = Lane(0, 5, 400.0, 100.0, 3.0, 0.1, 0.1, 0.1, 0, None)
+    felt = Lane(1, 5, 8.0, 2.0, 0.1, 0.1, 6.0, 0.1, 0, None)
+    full = Lane(2, 5, 8.0, 2.0, 1.9, 0.1, 0.1, 0.1, 0, None)
+    for ranks, worst in (([rare, felt], felt), ([full, rare, felt], full), ([rare], rare)):
+        seen = state.State("run.h5", 0.0, state.Committed(), ranks, False)
+        assert watch.busiest(seen) is worst
 
 
 def test_the_next_dump_is_told_from_the_time_between_dumps():

@@ -112,7 +112,7 @@ def _dumps(count: int) -> str:
 
 def busiest(state: State) -> Lane:
     """The rank that others wait for."""
-    return max(state.lanes, key=lambda lane: max(lane.compress_s, lane.write_s, lane.felt))
+    return max(state.lanes, key=lambda lane: lane.load)
 
 
 def document(state: State) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def _lanes_table(lanes: list[Lane]) -> Table:
     """The busiest ranks, in the order of their numbers."""
     names = ("rank", "compressing a dump", "writing it", "in put", "in end", "in flight")
     table = plain_table(*names, left="")
-    most = sorted(lanes, key=lambda lane: -max(lane.compress_s, lane.write_s))[:_SHOWN_RANKS]
+    most = sorted(lanes, key=lambda lane: lane.load, reverse=True)[:_SHOWN_RANKS]
     for lane in sorted(most, key=lambda lane: lane.rank):
         span = max(lane.span_s, 1e-9)
         table.add_row(

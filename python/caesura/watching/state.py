@@ -83,6 +83,16 @@ class Lane:
         """Share of the application's time that it spent in Caesura."""
         return (self.put_s + self.end_s) / self.span_s if self.span_s > 0 else 0.0
 
+    @property
+    def load(self) -> tuple[int, float]:
+        """Which of two ranks holds the job up more: one whose lane limits, else one whose calls are
+        felt, else the one with the busier lane. Shares of time, so that ranks can be compared."""
+        busy_s = max(self.compress_s, self.write_s)
+        busy = busy_s / self.between_s if self.between_s else 0.0
+        if busy >= _LIMITS:
+            return 2, busy
+        return (1, self.felt) if self.felt > _FELT else (0, busy)
+
     def limit(self) -> str:
         """In words, with numbers: what keeps dumps from coming faster."""
         if self.between_s is None or not self.dumps:
@@ -91,9 +101,10 @@ class Lane:
             ("compress", self.compress_s), ("write", self.write_s), key=lambda pair: pair[1]
         )
         numbers = f"{duration_text(busy_s)} of {duration_text(self.between_s)} between dumps"
-        if busy_s >= _LIMITS * self.between_s:
+        kind, _ = self.load
+        if kind == 2:
             return f"the {lane} lane limits: {numbers}"
-        if self.felt > _FELT:
+        if kind == 1:
             call = "put" if self.put_s > self.end_s else "end"
             return f"{100 * self.felt:.0f} % of the application's time is Caesura's, most in {call}"
         return f"nothing limits; the busier lane ({lane}): {numbers}"
