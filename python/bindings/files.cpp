@@ -6,6 +6,7 @@
 #include "attributes.hpp"
 #include "bindings.hpp"
 #include "caesura/store.hpp"
+#include "store/recover.hpp"
 
 namespace caesura::python {
 
@@ -42,16 +43,18 @@ nb::dict to_python(const store::DatasetInfo& dataset) {
 /// A file opened for reading, with its list of datasets: keeps what read_chunk needs.
 class OpenFile {
   public:
-    explicit OpenFile(const std::string& path) {
+    /// @param lock  refuse a file that somebody else has for himself, and keep others from it while
+    ///              it is read.
+    OpenFile(const std::string& path, bool lock) {
         Result<store::FileInfo> info = Status();
         Result<std::shared_ptr<base::File>> file = Status();
         {
             nb::gil_scoped_release release;
-            info = store::read_info(path);
-            if (info.ok()) file = store::open_for_reading(path);
+            file = store::open_for_reading(path);
+            if (file.ok()) info = lock ? store::read_info(path) : store::read_info(**file, path);
         }
-        info_ = value_or_raise(std::move(info));
         file_ = value_or_raise(std::move(file));
+        info_ = value_or_raise(std::move(info));
     }
 
     nb::dict info() const {
@@ -128,7 +131,7 @@ nb::dict recover(const std::string& path, bool dry_run) {
 
 void bind_files(nb::module_& module) {
     nb::class_<OpenFile>(module, "OpenFile")
-        .def(nb::init<const std::string&>(), nb::arg("path"))
+        .def(nb::init<const std::string&, bool>(), nb::arg("path"), nb::arg("lock") = true)
         .def("info", &OpenFile::info)
         .def("read_chunk", &OpenFile::read_chunk, nb::arg("dataset"), nb::arg("chunk"),
              "The chunk's stored bytes, checked against its checksum.");

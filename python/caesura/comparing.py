@@ -131,11 +131,13 @@ def open_reference(path: Path) -> Reference:
 
 def datasets(file: h5py.File) -> Iterator[tuple[str, h5py.Dataset]]:
     """All datasets of numbers or bool with their absolute paths, in order of name, iterations by
-    number."""
+    number. One of a null dataspace has neither shape nor values, and is none of them."""
     found: list[tuple[str, h5py.Dataset]] = []
 
     def visit(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset) and item.dtype.kind in "fiubc":
+        if not isinstance(item, h5py.Dataset) or item.shape is None:
+            return
+        if item.dtype.kind in "fiubc":
             found.append((f"/{name}", item))
 
     file.visititems(visit)

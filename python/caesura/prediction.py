@@ -266,7 +266,7 @@ def _look(
     block: int,
     model: SizeModel,
 ) -> Features:
-    """As caesura::predict::look()."""
+    """As caesura::predict::Looks::look(), of a single block of a dump."""
     extent = _block(array, box)["extent"]
     activity = glance(array, bound, box)
     if activity is not None:

@@ -130,12 +130,14 @@ def test_short_names_tell_blocks_apart():
 
 def test_quantities_read_well():
     assert [bytes_text(n) for n in (0, 999, 1500, 4.03e9)] == ["0 B", "999 B", "1.5 kB", "4.03 GB"]
-    assert [duration_text(s) for s in (0, 2.5e-5, 0.0123, 38.44, 130)] == [
+    assert [duration_text(s) for s in (0, 2.5e-5, 0.0123, 38.44, 130, 7500, 272_000)] == [
         "0 s",
         "25 µs",
         "12.3 ms",
         "38.4 s",
         "2 min 10 s",
+        "2 h 05 min",
+        "3 d 3 h",
     ]
     assert nice_step(0.7, 10) == pytest.approx(0.1)
     assert nice_step(8.0, 10) == pytest.approx(1.0)

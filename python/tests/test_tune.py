@@ -13,8 +13,8 @@ import caesura
 import h5py
 import numpy as np
 import pytest
-from caesura.cli import app
-from caesura.tuning import configuration, goals, picture, qualities, search, sources
+from caesura.cli import app, common
+from caesura.tuning import configuration, goals, picture, qualities, search, sources, trying
 from numpy.lib.stride_tricks import sliding_window_view
 from typer.testing import CliRunner
 
@@ -113,6 +113,17 @@ def test_a_quality_is_what_the_page_says_whatever_the_slabs(name, shape, monkeyp
         measure = qualities.About(name, span, max(shape)).measure()
         measure.add(x, y)
         assert measure.value() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+@pytest.mark.parametrize("name", BY_HAND)
+def test_a_quality_does_not_depend_on_the_unit_of_the_field(name, unit):
+    """Squares of such values are 0, or infinite."""
+    x = smooth((12, 13, 16)).astype(np.float64)
+    y = noisy(x, 0.05)
+    measure = qualities.About(name, unit * float(np.ptp(x)), 16).measure()
+    measure.add(unit * x, unit * y)
+    assert measure.value() == pytest.approx(BY_HAND[name](x, y), rel=1e-9)
 
 
 def test_psnr_leaves_out_what_is_not_finite():
@@ -232,6 +243,82 @@ def test_a_bound_a_tenth_looser_misses_the_goal(two_dumps):
     assert min(results) < 70 <= answer.chosen.quality < 70.5
 
 
+def waves_of(wave_number: int, noise: float = 0.0) -> np.ndarray:
+    """64 values of one wave number, to the last bit."""
+    period = 64 // wave_number
+    wave = np.tile(np.sin(2 * np.pi * np.arange(period) / period), wave_number)
+    return wave + noise * np.random.default_rng(SEED).normal(size=64)
+
+
+def test_a_dump_without_what_is_asked_for_does_not_hide_the_others(tmp_path):
+    """Of the second one nothing lies at wave numbers 1 to 8. The third one decides."""
+    steps = {"s1__rho": waves_of(2, 0.3), "s2__rho": waves_of(32) + np.tile([0, 1.0], 32)}
+    steps["s3__rho"] = waves_of(4, 1e-6)
+    path = save(tmp_path / "three.h5", **steps)
+    arguments = ["-q", "spectrum=1%", "--wavenumbers", "1:8", "--codec", "caesura", "--json"]
+    told = command(path, "-f", "*/rho", *arguments)
+    assert told.exit_code == 3
+    error = json.loads(told.stdout)["error"]
+    assert "/s2/rho has no power at these wave numbers" in error
+    told = command(path, "-f", "s[13]/rho", *arguments)
+    assert told.exit_code in (0, 1), told.stderr
+    assert len(json.loads(told.stdout)["dumps"]) == 2
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2,)], ids=["2 x 2", "2"])
+def test_a_field_without_gradients_keeps_none(shape, tmp_path):
+    values = np.random.default_rng(SEED).normal(size=shape)
+    told = command(save(tmp_path / "x.h5", x=values), "-q", "gradient=1%", "--json")
+    assert told.exit_code == 3
+    assert "no central differences" in json.loads(told.stdout)["error"]
+
+
+@pytest.mark.parametrize("goal", ["psnr=60", "ssim=0.999", "spectrum=1%", "gradient=1%"])
+def test_a_sample_without_anything_in_it_does_not_end_the_search(goal, tmp_path, monkeypatch):
+    """Rows 48 to 71 are 0: as of a blast wave, or of a laser that has not arrived."""
+    field = smooth((96, 32, 32)) - np.float32(3)
+    field[48:72] = 0
+    (dump,) = sources.find([save(tmp_path / "blast.h5", rho=field)], None)
+    monkeypatch.setattr(search, "BLOCK_BYTES", 1 << 16)
+    asked = search.Asked(goals.parse_goal(goal), codecs=["caesura"], sample_bytes=1 << 16)
+    answer = search.tune([dump], asked)
+    assert not answer.complete
+    assert asked.goal.met_by(answer.chosen.quality)
+    back = caesura.codec.decompress(caesura.codec.compress(field, answer.chosen.bound))
+    assert asked.goal.met_by(BY_HAND[asked.goal.quality.name](field, back))
+
+
+def test_dumps_that_are_constant_are_left_out_and_said_to_be(tmp_path):
+    """As a velocity is at the beginning."""
+    path = save(tmp_path / "run.h5", s0__v=np.zeros((24, 24)), s1__v=smooth((24, 24)))
+    told = command(path, "-f", "*/v", "-q", "psnr=60", "--codec", "caesura", "--json")
+    assert told.exit_code == 0, told.stderr
+    document = json.loads(told.stdout)
+    assert [one["path"] for one in document["dumps"]] == ["/s1/v"]
+    assert document["constant"] == [{"file": str(path), "path": "/s0/v"}]
+    told = command(path, "-f", "*/v", "-q", "psnr=60", "--codec", "caesura")
+    assert "1 of the dumps is constant and does not count" in told.stdout
+
+
+def test_bounds_that_are_held_against_all_values_can_be_pasted(tmp_path, monkeypatch):
+    """Also the loosest of all, half of a range that has more than three figures."""
+    field = 7.123456789 / 6 * smooth((96, 32, 32)).astype(np.float64)
+    (dump,) = sources.find([save(tmp_path / "loose.h5", rho=field)], None)
+    tried = []
+
+    def attempt(subjects, codec, bound, *rest, **named):
+        tried.extend([bound] if named.get("give_up") else [])
+        return trying.attempt(subjects, codec, bound, *rest, **named)
+
+    monkeypatch.setattr(search, "BLOCK_BYTES", 1 << 16)
+    monkeypatch.setattr(search, "attempt", attempt)
+    asked = search.Asked(goals.parse_goal("psnr=1"), "absolute", ["caesura"], None, 1 << 16)
+    assert search.tune([dump], asked).chosen is not None
+    for bound in tried:
+        lines = configuration.lines("rho", "/rho", dump.dtype, 3, bound, "caesura")
+        assert tomllib.loads(lines["toml"])["dataset"][0]["bound"] == bound.value
+
+
 @pytest.mark.parametrize("rough_in_sample", [True, False])
 def test_what_a_sample_does_not_show_is_found_on_all_values(rough_in_sample, tmp_path, monkeypatch):
     """The sample lies in rows 48 to 71. Where gradients are large they may lose more."""
@@ -279,6 +366,15 @@ def test_people_see_a_table_a_curve_the_lines_to_paste_and_a_picture(two_dumps, 
     assert ">goal<" in text
 
 
+def test_a_narrow_terminal_cuts_nothing_off(two_dumps, monkeypatch):
+    monkeypatch.setattr(common.out, "width", 40)
+    told = command(two_dumps, "-f", "rho", "-q", "psnr=60", "--codec", "caesura").stdout
+    assert "…" not in told
+    beside_the_lines_to_paste = told[: told.index("C++")].splitlines()
+    assert max(len(line) for line in beside_the_lines_to_paste) <= 40
+    assert told.count("█") > told.count(" █")
+
+
 def test_better_qualities_lie_to_the_right_and_exact_ones_nowhere():
     for name, values in {"psnr": (20, 80), "ssim": (0.9, 0.999), "gradient": (0.1, 1e-4)}.items():
         worse, better = (picture.place_of(goals.QUALITIES[name], value) for value in values)
@@ -296,6 +392,7 @@ def odd(tmp_path_factory) -> Path:
     return save(
         tmp_path_factory.mktemp("odd") / "odd.h5",
         pair=pair, flat=np.full((8, 9), 4.5, np.float32), gap=gap,
+        empty=h5py.Empty("f4"), text="hello", wide=np.array([-1.7e308, 1.7e308]),
         ids=np.arange(50), nothing=np.full((4, 4), np.nan), one=np.float64(3),
         a__rho=smooth((24, 24)), b__rho=smooth((24, 24)), wave=np.exp(1j * np.arange(9)),
     )  # fmt: skip
@@ -305,6 +402,9 @@ def odd(tmp_path_factory) -> Path:
     ("field", "quality", "code", "words"),
     [
         ("flat", "psnr=80", 3, "is constant (4.5)"),
+        ("empty", "psnr=80", 3, "holds no numbers; name another field"),
+        ("text", "psnr=80", 3, "holds no numbers; name another field"),
+        ("wide", "psnr=80", 3, "a range that no float64 can say"),
         ("gap", "ssim=0.9", 3, "has 1 values that are NaN or infinite"),
         ("gap", "psnr=60", 0, ""),
         ("ids", "psnr=80", 3, "integers and bool are stored without loss"),
@@ -351,6 +451,21 @@ def test_wrong_options_say_what_is_right(odd, tmp_path):
     told = command(text, "-q", "psnr=60")
     assert told.exit_code == 3
     assert "is no HDF5 file" in told.stderr
+
+
+@pytest.mark.parametrize("damage", ["cut off", "a chunk overwritten"])
+def test_a_damaged_file_is_named(damage, tmp_path):
+    path = tmp_path / "damaged.h5"
+    with h5py.File(path, "w") as file:
+        rho = file.create_dataset("rho", data=smooth((64, 64)), compression="gzip")
+        chunk = rho.id.get_chunk_info(0)
+    content = bytearray(path.read_bytes())
+    content[chunk.byte_offset + 100 : chunk.byte_offset + 200] = bytes(100)
+    path.write_bytes(content[: len(content) // 2] if damage == "cut off" else content)
+    told = command(path, "-q", "psnr=60", "--json")
+    assert told.exit_code == 3
+    assert json.loads(told.stdout)["error"].startswith(f"{path}")
+    assert "cannot be read" in told.stderr
 
 
 def test_a_field_for_which_memory_is_out_is_an_error_in_a_sentence(odd, monkeypatch):

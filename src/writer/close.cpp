@@ -137,6 +137,9 @@ void Writer::Impl::begin_trace() {
     if (!session.traces()) return;
     session.live_trace = std::make_unique<base::LiveTrace>(session.trace_path(), session.rank,
                                                            session.trace_origin_s, traced_lanes());
+    // An earlier run's trace goes, or whoever watches would take this run for ended. What cannot be
+    // written now is met again at close().
+    (void)session.live_trace->append();
     executor->keep_trace(session.live_trace.get());
 }
 

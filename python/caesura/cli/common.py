@@ -22,9 +22,11 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 OK, FINDING, USAGE, UNREADABLE = 0, 1, 2, 3
 
+_WIDE = 80  # columns from which on tables need not be tight
 _UNWATCHED_WIDTH = 200  # a pipe has no width; tables must not be cut for it
 
 out = Console(highlight=False, width=None if sys.stdout.isatty() else _UNWATCHED_WIDTH)
@@ -73,6 +75,16 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, IsADirectoryError) and error.filename is not None:
         return f"{error.filename} is a directory; name a file in it"
     return str(error) or type(error).__name__
+
+
+def plain_table(*columns: str, left: str) -> Table:
+    """A table without lines, numbers to the right. Where a terminal is narrow words go on in the
+    next line: nothing is cut off."""
+    wide = out.width >= _WIDE
+    table = Table(box=None, padding=(0, 2 if wide else 1), pad_edge=wide, header_style="bold")
+    for name in columns:
+        table.add_column(name, justify="left" if name == left else "right", overflow="fold")
+    return table
 
 
 def need_core(as_json: bool) -> Any:

@@ -20,6 +20,7 @@ from caesura.cli.common import (
     need_core,
     out,
     phase_progress,
+    plain_table,
     print_json,
     stop,
 )
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from caesura.tuning.search import Answer, Asked
     from caesura.tuning.trying import OfDump, Point
 
-_BAR = 36
+_BAR, _BESIDE_BAR = 36, 36  # columns
 _SHOWN_DUMPS = 12
 _FIELD_HELP = "A dataset's path or the end of it, an openPMD name, or a pattern."
 _CODEC_HELP = (
@@ -162,6 +163,7 @@ def document(answer: Answer, picture: Path | None) -> dict[str, Any]:
              "earlier_bound": dump.earlier_bound}
             for dump, seen in zip(answer.dumps, answer.surveys, strict=True)
         ],
+        "constant": [{"file": str(dump.file), "path": dump.path} for dump in answer.constant],
         "raw_bytes": answer.raw_bytes,
         "sampled_bytes": answer.sampled_bytes,
         "trials": answer.trials,
@@ -237,8 +239,9 @@ def show(answer: Answer, picture: Path | None) -> None:
     else:
         out.print(
             f"\n[bold green]{escape(chosen.codec)}, {chosen.bound.kind} {chosen.bound.value:g}"
-            f"[/bold green]: ratio {chosen.ratio:.3g}, {goal.quality.title} "
-            f"{shown(goal.quality, chosen.quality)}, measured on all values of {count}"
+            f"[/bold green]: ratio {chosen.ratio:.3g} (lossless {answer.lossless_ratio:.3g}), "
+            f"{goal.quality.title} {shown(goal.quality, chosen.quality)}, measured on all values "
+            f"of {count}"
         )
         _show_dumps(answer, chosen)
     for language, lines in _configuration(answer).items():
@@ -258,6 +261,11 @@ def warn(answer: Answer) -> None:
             "and errors smaller than those of data that were not.[/yellow]",
             soft_wrap=True,
         )
+    if answer.constant:
+        count, one = len(answer.constant), len(answer.constant) == 1
+        verbs = ("is", "does") if one else ("are", "do")
+        out.print(f"[yellow]{count} of the dumps {verbs[0]} constant and {verbs[1]} not count."
+                  "[/yellow]")  # fmt: skip
     left_out = sum(seen.not_finite for seen in answer.surveys)
     if left_out:
         out.print(f"[yellow]{left_out} values are NaN or infinite. They come back as they are, and "
@@ -267,9 +275,8 @@ def warn(answer: Answer) -> None:
 def _codecs_table(answer: Answer) -> Table:
     from caesura.tuning.goals import shown
 
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in ("codec", "bound", "ratio", answer.goal.quality.name, "MB/s, one core"):
-        table.add_column(name, justify="left" if name == "codec" else "right", no_wrap=True)
+    name = answer.goal.quality.name
+    table = plain_table("codec", "bound", "ratio", name, "MB/s, one core", left="codec")
     for codec, point in answer.found.items():
         if point is None:
             table.add_row(codec, "none", "", "", "")
@@ -277,7 +284,7 @@ def _codecs_table(answer: Answer) -> Table:
         quality = shown(answer.goal.quality, point.quality)
         table.add_row(codec, f"{point.bound.value:.3g}", f"{point.ratio:.3g}", quality,
                       f"{point.mb_per_s:,.0f}")  # fmt: skip
-    table.add_row("lossless", "", f"{answer.lossless_ratio:.3g}",
+    table.add_row("lossless", "", f"{answer.lossless_on_sample:.3g}",
                   shown(answer.goal.quality, answer.goal.quality.exact), "")  # fmt: skip
     return table
 
@@ -289,9 +296,10 @@ def _curve(answer: Answer) -> None:
     codec = answer.chosen.codec if answer.chosen else next(iter(answer.curves))
     points = answer.curves[codec]
     highest = max(point.ratio for point in points)
+    longest = max(1, min(_BAR, out.width - _BESIDE_BAR))
     out.print(f"\n{escape(codec)}, by {points[0].bound.kind} bound (* meets the goal):\n")
     for point in points:
-        bar = "█" * max(1, round(_BAR * math.log1p(point.ratio) / math.log1p(highest)))
+        bar = "█" * max(1, round(longest * math.log1p(point.ratio) / math.log1p(highest)))
         met = "*" if answer.goal.met_by(point.quality) else " "
         words = shown(answer.goal.quality, point.quality)
         out.print(f"  {point.bound.value:<9.3g} {words:>12} {met} {bar} {point.ratio:.3g}")
@@ -312,9 +320,8 @@ def _show_dumps(answer: Answer, chosen: Point) -> None:
     dumps = sorted(chosen.dumps, key=lambda one: one.quality)
     if not answer.goal.quality.more_is_better:
         dumps.reverse()
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in ("dump, worst first", "bound in units", "ratio", answer.goal.quality.name):
-        table.add_column(name, justify="right" if name != "dump, worst first" else "left")
+    first, name = "dump, worst first", answer.goal.quality.name
+    table = plain_table(first, "bound in units", "ratio", name, left=first)
     for one in dumps[:_SHOWN_DUMPS]:
         limit = "" if chosen.bound.kind == "pointwise_relative" else f"{one.in_units:.4g}"
         table.add_row(label_of(one, answer), limit, f"{one.raw_bytes / one.stored_bytes:.3g}",

@@ -18,6 +18,7 @@ from caesura.cli.common import (
     expected_errors,
     need_core,
     out,
+    plain_table,
     print_json,
 )
 from caesura.report.quantities import bytes_text, duration_text
@@ -73,7 +74,7 @@ def watch(
 
 def _follow(watcher: Any, state: State, every: float) -> None:
     """Until the run has ended."""
-    if not out.is_terminal:
+    if not out.is_terminal or out.is_dumb_terminal:
         dumps = -1
         while True:
             if state.committed.dumps != dumps:
@@ -97,18 +98,21 @@ def line(state: State) -> str:
     clock = time.strftime("%H:%M:%S", time.localtime(state.now_s))
     if done.last is None:
         return f"{clock} no commit yet"
-    raw = sum(one.last_raw_bytes for one in done.fields.values())
-    stored = sum(one.last_stored_bytes for one in done.fields.values())
+    raw, stored = done.last_dump()
     limit = f"; {busiest(state).limit()}" if state.lanes else ""
     return (
-        f"{clock} iteration {done.last}: {done.dumps} dumps, the last {bytes_text(stored)}, ratio "
-        f"{raw / max(1, stored):.3g}{limit}"
+        f"{clock} iteration {done.last}: {_dumps(done.dumps)}, the last {bytes_text(stored)}, "
+        f"ratio {raw / max(1, stored):.3g}{limit}"
     )
+
+
+def _dumps(count: int) -> str:
+    return "1 dump" if count == 1 else f"{count} dumps"
 
 
 def busiest(state: State) -> Lane:
     """The rank that others wait for."""
-    return max(state.lanes, key=lambda lane: max(lane.compress_s, lane.write_s, lane.felt))
+    return max(state.lanes, key=lambda lane: lane.load)
 
 
 def document(state: State) -> dict[str, Any]:
@@ -118,6 +122,7 @@ def document(state: State) -> dict[str, Any]:
         "path": state.path,
         "state": state.words(),
         "ended": state.ended,
+        "no_trace_yet": state.no_trace_yet,
         "unfinished": done.unfinished,
         "dumps": done.dumps,
         "last_iteration": done.last,
@@ -164,8 +169,10 @@ def shown(state: State) -> Group:
     parts: list[Any] = [Text.from_markup(f"[bold]{escape(state.path)}[/bold]: {state.words()}")]
     last = f", the last of iteration {done.last}" if done.last is not None else ""
     ratio = f", ratio {done.raw_bytes / done.stored_bytes:.3g}" if done.stored_bytes else ""
-    parts.append(Text(f"{done.dumps} dumps committed{last}; {bytes_text(done.raw_bytes)} raw, "
+    parts.append(Text(f"{_dumps(done.dumps)} committed{last}; {bytes_text(done.raw_bytes)} raw, "
                       f"{bytes_text(done.stored_bytes)} stored{ratio}"))  # fmt: skip
+    if state.no_trace_yet:
+        parts.append(Text(f"no trace yet: {', '.join(state.no_trace_yet)}"))
     if state.lanes:
         parts.append(Text(_next(state)))
         parts.append(Text(f"rank {busiest(state).rank}: {busiest(state).limit()}"))
@@ -186,10 +193,9 @@ def _next(state: State) -> str:
 
 def _lanes_table(lanes: list[Lane]) -> Table:
     """The busiest ranks, in the order of their numbers."""
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in ("rank", "compressing a dump", "writing it", "in put", "in end", "in flight"):
-        table.add_column(name, justify="right")
-    most = sorted(lanes, key=lambda lane: -max(lane.compress_s, lane.write_s))[:_SHOWN_RANKS]
+    names = ("rank", "compressing a dump", "writing it", "in put", "in end", "in flight")
+    table = plain_table(*names, left="")
+    most = sorted(lanes, key=lambda lane: lane.load, reverse=True)[:_SHOWN_RANKS]
     for lane in sorted(most, key=lambda lane: lane.rank):
         span = max(lane.span_s, 1e-9)
         table.add_row(
@@ -206,9 +212,7 @@ def _lanes_table(lanes: list[Lane]) -> Table:
 
 
 def _fields_table(state: State) -> Table:
-    table = Table(box=None, padding=(0, 2), header_style="bold")
-    for name in ("field", "last dump", "ratio", "ratio of all"):
-        table.add_column(name, justify="left" if name == "field" else "right")
+    table = plain_table("field", "last dump", "ratio", "ratio of all", left="field")
     fields = sorted(state.committed.fields.values(), key=lambda one: -one.last_stored_bytes)
     for one in fields[:_SHOWN_FIELDS]:
         table.add_row(

@@ -16,7 +16,7 @@ def bytes_text(count: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Three significant digits in the unit that fits; below a nanosecond is none."""
+    """Two or three significant digits in the units that fit; below a nanosecond is none."""
     if abs(seconds) < 1e-9:
         return "0 s"
     if abs(seconds) < 1e-3:
@@ -25,7 +25,11 @@ def duration_text(seconds: float) -> str:
         return f"{seconds * 1e3:.3g} ms"
     if abs(seconds) < 120.0:
         return f"{seconds:.3g} s"
-    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"
+    minutes, rest_s = divmod(int(seconds), 60)
+    if minutes < 120:
+        return f"{minutes} min {rest_s:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
 def ratio_text(value: float | None) -> str:

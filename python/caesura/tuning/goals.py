@@ -16,6 +16,7 @@ class Quality:
     more_is_better: bool
     exact: float  # of a field that came back bit for bit
     limits: tuple[float, float]  # of a goal, both excluded but for `exact` of SSIM
+    lacking: str = ""  # what a field has not of which the quality is NaN
     needs_finite: bool = True  # defined for fields without NaN and infinities only
     percent: bool = False
 
@@ -26,8 +27,9 @@ QUALITIES = {
         Quality("psnr", "PSNR", True, math.inf, (0.0, 400.0), needs_finite=False),
         Quality("ssim", "SSIM", True, 1.0, (0.0, 1.0)),
         Quality("spectrum", "largest error of the power spectrum", False, 0.0, (0.0, 1.0),
-                percent=True),
-        Quality("gradient", "RMS error of gradients", False, 0.0, (0.0, 1.0), percent=True),
+                lacking="power at these wave numbers", percent=True),
+        Quality("gradient", "RMS error of gradients", False, 0.0, (0.0, 1.0),
+                lacking="central differences other than 0", percent=True),
     )
 }  # fmt: skip
 
@@ -40,14 +42,14 @@ class Goal:
     value: float
 
     def met_by(self, measured: float) -> bool:
-        """NaN meets nothing."""
+        """Not by NaN."""
         if self.quality.more_is_better:
             return measured >= self.value
         return measured <= self.value
 
     @property
     def worst(self) -> Callable[..., float]:
-        """Of several dumps the one that counts."""
+        """Of several dumps the one that counts; none of them is NaN."""
         return min if self.quality.more_is_better else max
 
     def text(self) -> str:
@@ -77,8 +79,6 @@ def parse_goal(text: str) -> Goal:
 
 def shown(quality: Quality, value: float) -> str:
     """With as many figures as tell values apart."""
-    if math.isnan(value):
-        return "not a number"
     if quality.name == "psnr":
         return "exact" if math.isinf(value) else f"{value:.2f} dB"
     if quality.name == "ssim":

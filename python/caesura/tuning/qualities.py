@@ -3,8 +3,9 @@
 A measure is told pairs of arrays, original and decoded, which together are a dump or a sample of
 it. docs/reference/qualities.md defines each of them.
 
-Invariants: arithmetic in double precision; temporaries are those of one slab for each core, but
-for the spectrum, whose transform holds the whole array.
+Invariants: arithmetic in double precision, in units of the dump's range, so that no square
+overflows or vanishes; temporaries are those of one slab for each core, but for the spectrum, whose
+transform holds the whole array.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Measure(Protocol):
         """Arrays of the same shape, 1 to 4 axes."""
 
     def value(self) -> float:
-        """Of all that was added."""
+        """Of all that was added; NaN where there is nothing that could be kept."""
 
 
 @dataclass
@@ -65,6 +66,7 @@ class Psnr:
             with np.errstate(invalid="ignore"):
                 error = np.subtract(decoded[part], original[part], dtype=np.float64)
             error = error.ravel() if finite.all() else error[finite]
+            error /= self._span
             return float(error @ error), error.size
 
         for squares, values in _over(original, of):
@@ -74,8 +76,7 @@ class Psnr:
     def value(self) -> float:
         if self._squares == 0.0:
             return math.inf
-        mean = self._squares / self._values
-        return 20.0 * math.log10(self._span) - 10.0 * math.log10(mean)
+        return -10.0 * math.log10(self._squares / self._values)
 
 
 class Ssim:
@@ -141,15 +142,15 @@ def _along(values: np.ndarray, axis: int, begin: int, count: int) -> np.ndarray:
 class Gradient:
     """Root of the mean squared error of central differences, over theirs; all axes together."""
 
-    def __init__(self, _about: About) -> None:
-        self._wrong, self._whole = 0.0, 0.0
+    def __init__(self, about: About) -> None:
+        self._span, self._wrong, self._whole = about.span, 0.0, 0.0
 
     def add(self, original: np.ndarray, decoded: np.ndarray) -> None:
         def of(axis: int, part: slice) -> tuple[float, float]:
             halo = 2 if axis == 0 else 0
             whole = slice(part.start, part.stop + halo)
-            before = _differences(original[whole], axis)
-            wrong = (_differences(decoded[whole], axis) - before).ravel()
+            before = _differences(original[whole], axis, self._span)
+            wrong = (_differences(decoded[whole], axis, self._span) - before).ravel()
             before = before.ravel()
             return float(wrong @ wrong), float(before @ before)
 
@@ -162,15 +163,16 @@ class Gradient:
                 self._whole += whole
 
     def value(self) -> float:
-        if self._wrong == 0.0:
-            return 0.0
-        return math.sqrt(self._wrong / self._whole) if self._whole > 0 else math.inf
+        return math.sqrt(self._wrong / self._whole) if self._whole > 0 else math.nan
 
 
-def _differences(values: np.ndarray, axis: int) -> np.ndarray:
+def _differences(values: np.ndarray, axis: int, unit: float) -> np.ndarray:
+    """Twice the central ones: only their share counts."""
     inside = values.shape[axis] - 2
     ahead, behind = _along(values, axis, 2, inside), _along(values, axis, 0, inside)
-    return np.subtract(ahead, behind, dtype=np.float64) / 2
+    found = np.subtract(ahead, behind, dtype=np.float64)
+    found /= unit
+    return found
 
 
 class Spectrum:
@@ -184,10 +186,10 @@ class Spectrum:
         """All of one shape: shells of others are other ones."""
         known = self._about.spectra.get(id(original))
         if known is None or known[0] is not original:
-            known = (original, power_spectrum(original))
+            known = (original, power_spectrum(original, self._about.span))
             self._about.spectra[id(original)] = known
         self._before = self._before + known[1]
-        self._after = self._after + power_spectrum(decoded)
+        self._after = self._after + power_spectrum(decoded, self._about.span)
         self._longest = max(original.shape)
 
     def value(self) -> float:
@@ -195,16 +197,20 @@ class Spectrum:
         # A part of the field has fewer shells, at the same wavelengths.
         scale = self._longest / self._about.longest
         last = max(1, round(last * scale))
-        errors = spectrum_errors(self._before, self._after, (min(last, round(first * scale)), last))
-        return max((error for _, error in errors), default=math.nan)
+        return spectrum_error(self._before, self._after, (min(last, round(first * scale)), last))
 
 
-def power_spectrum(values: np.ndarray) -> np.ndarray:
+def power_spectrum(values: np.ndarray, unit: float = 1.0) -> np.ndarray:
     """Mean of |FFT|^2 over the modes of each shell; entry s is shell s, from 0 to N / 2.
 
     A mode with f_i cycles a cell along axis i lies in shell round(|f| * N), N the longest axis.
+    unit: of the values that are transformed.
     """
-    work = np.fft.rfftn(values.astype(np.float64) - float(values.flat[0]))
+    scaled = values.astype(np.float64)
+    scaled -= scaled.flat[0]
+    scaled /= unit
+    work = np.fft.rfftn(scaled)
+    del scaled
     power = work.real**2
     power += work.imag**2
     longest = max(values.shape)
@@ -228,16 +234,14 @@ def power_spectrum(values: np.ndarray) -> np.ndarray:
     return means[: longest // 2 + 1]
 
 
-def spectrum_errors(
-    before: np.ndarray, after: np.ndarray, waves: tuple[int, int]
-) -> list[tuple[int, float]]:
-    """(shell, |after / before - 1|) of every shell from the first to the last that has power."""
-    strongest = float(before[1:].max(initial=0.0))
-    return [
-        (shell, abs(float(after[shell] / before[shell]) - 1.0))
-        for shell in range(max(1, waves[0]), min(waves[1], before.size - 1) + 1)
-        if before[shell] > _ROUNDING * strongest
-    ]
+def spectrum_error(before: np.ndarray, after: np.ndarray, waves: tuple[int, int]) -> float:
+    """The largest |after / before - 1| of the shells from the first to the last that have power;
+    NaN where none has."""
+    shells = slice(max(1, waves[0]), waves[1] + 1)
+    has_power = before[shells] > _ROUNDING * before[1:].max(initial=0.0)
+    if not has_power.any():
+        return math.nan
+    return float(np.abs(after[shells][has_power] / before[shells][has_power] - 1.0).max())
 
 
 def _over(values: np.ndarray, function: Callable[[slice], tuple], halo: int = 0) -> Iterator[tuple]:

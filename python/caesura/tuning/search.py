@@ -4,9 +4,10 @@
     goal is met twice in a row; then the bound is bisected on a logarithmic scale. Of all bounds
     that met the goal the one with the best ratio is taken: nearly always the loosest, but where a
     codec changes its ways a tighter one may take less.
- 2. The codec with the best ratio is taken, if that is better than without loss.
+ 2. The codec with the best ratio is taken.
  3. Its bound, rounded down to three figures, is held against all values of all dumps; it is moved
-    until it meets the goal there. What comes out was measured on all of them.
+    until it meets the goal there. What comes out was measured on all of them, and so was the ratio
+    without loss, which it has to exceed: a sample may be of the calm part of a field.
 
 Assumed in 1 and 3: quality falls as the bound is loosened. Noise may hide a bound that is looser
 still; that the one given meets the goal does not rest on it.
@@ -51,10 +52,12 @@ class Answer:
     dumps: list[Dump]
     surveys: list[sources.Survey]
     sampled_bytes: int
+    constant: list[Dump] = field(default_factory=list)  # left out
     curves: dict[str, list[Point]] = field(default_factory=dict)  # by codec, loosest bound first
     found: dict[str, Point | None] = field(default_factory=dict)  # on the sample
     chosen: Point | None = None  # on all values; None: no bound does that is smaller than lossless
-    lossless_ratio: float = 1.0  # of the first codec, on the sample
+    lossless_on_sample: float = 1.0  # ratio of the first codec
+    lossless_ratio: float = 1.0  # on all values, where a codec met the goal on the sample
     trials: int = 0
 
     @property
@@ -104,13 +107,14 @@ class _Search:
                 watch("looking through the field", done, total)
 
             surveys.append(sources.survey(dump, quality.needs_finite, quality.title, tell))
+        dumps, surveys, constant = sources.that_vary(dumps, surveys)
         self._subjects = [
             Subject(dump, survey, About(quality.name, survey.span, max(dump.axes), asked.waves))
             for dump, survey in zip(dumps, surveys, strict=True)
         ]
         self._sample = self._take_sample()
         sampled = sum(a.nbytes for subject in self._sample for a in subject.arrays or [])
-        self._answer = Answer(asked.goal, asked.kind, dumps, surveys, sampled)
+        self._answer = Answer(asked.goal, asked.kind, dumps, surveys, sampled, constant)
         if self._answer.complete:
             self._subjects = self._sample
         self._done = 0
@@ -121,7 +125,7 @@ class _Search:
                 f"values, which have wave numbers up to {longest // 2}"
             )
         self._span = max(survey.span for survey in surveys)
-        self._tightest = _TIGHTEST[dumps[0].dtype.itemsize]
+        self._tightest = min(_TIGHTEST[dump.dtype.itemsize] for dump in dumps)
 
     def _take_sample(self) -> list[Subject]:
         """The first, the middle and the last dump, or all where they fit."""
@@ -139,14 +143,18 @@ class _Search:
     def run(self) -> Answer:
         answer, codec = self._answer, self._asked.codecs[0]
         self._watch(f"{codec} without loss", 0, None)
-        answer.lossless_ratio = without_loss(self._sample, codec)
+        answer.lossless_on_sample = without_loss(self._sample, codec)
+        answer.lossless_ratio = answer.lossless_on_sample
         for codec in self._asked.codecs:
             answer.curves[codec], bracket = self._curve(codec)
             answer.found[codec] = self._bisect(codec, *bracket) if bracket else None
-        for point in self._ranked():
-            answer.chosen = self._settle(point)
-            if answer.chosen is not None:
-                break
+        ranked = self._ranked()
+        if ranked and not answer.complete:
+            self._watch("all values without loss", 0, None)
+            answer.lossless_ratio = without_loss(self._subjects, self._asked.codecs[0])
+        settled = next(filter(None, map(self._settle, ranked)), None)
+        if settled is not None and settled.ratio > answer.lossless_ratio:
+            answer.chosen = settled
         return answer
 
     def _bound(self, share: float) -> Bound:
@@ -190,10 +198,8 @@ class _Search:
         return max(met, key=lambda one: one.ratio)
 
     def _ranked(self) -> list[Point]:
-        """Of the sample, the best ratio first; among those alike the one named first. A bound that
-        saves nothing over lossless is none."""
-        least = self._answer.lossless_ratio
-        left = [one for one in self._answer.found.values() if one and one.ratio > least]
+        """Of the sample, the best ratio first; among those alike the one named first."""
+        left = [one for one in self._answer.found.values() if one is not None]
         ranked = []
         while left:
             best = max(point.ratio for point in left)
@@ -206,7 +212,8 @@ class _Search:
         """A bound that meets the goal on all values of all dumps, and the best ratio of those."""
         complete = self._answer.complete
         value, step = _rounded(start.bound.value), 1.02 if complete else 1.25
-        loosest, tightest = self._bound(_LOOSEST).value, self._bound(self._tightest).value
+        loosest = _rounded(self._bound(_LOOSEST).value)
+        tightest = self._bound(self._tightest).value
         met: list[Point] = []
         good, bad = 0.0, math.inf
         for _ in range(_TRIALS_ON_ALL):

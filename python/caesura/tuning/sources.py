@@ -6,6 +6,7 @@ import fnmatch
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,20 @@ _ITERATION = re.compile(r"^/data/(\d+)/(?:meshes/|fields/)?(.+)$")
 _LISTED = 12  # names in a message
 
 Watch = Callable[[int], None]  # is told bytes done
+
+
+@contextmanager
+def _opened(path: Path, dataset: str = "") -> Iterator[h5py.File]:
+    """HDF5's errors do not say of which file they speak."""
+    try:
+        with h5py.File(path, "r") as file:
+            yield file
+    except OSError as error:
+        where = f"{path}: {dataset}" if dataset else str(path)
+        raise OSError(
+            f"{where} cannot be read ({error}); it is damaged, so copy it again, or it needs a "
+            "filter of HDF5 that is not installed here"
+        ) from error
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,7 @@ class Dump:
 
     def slabs(self) -> Iterator[np.ndarray]:
         """All values, in parts of the first axis, whole chunks at a time."""
-        with h5py.File(self.file, "r") as file:
+        with _opened(self.file, self.path) as file:
             dataset = file[self.path]
             row_bytes = max(1, self.raw_bytes // self.shape[0])
             step = max(1, _SLAB_BYTES // row_bytes)
@@ -76,7 +91,7 @@ class Dump:
         full = [box for box in cut if _extent(box) == _extent(cut[0])]
         count = min(len(full), max(1, budget_bytes // block_bytes))
         chosen = [full[(2 * i + 1) * len(full) // (2 * count)] for i in range(count)]
-        with h5py.File(self.file, "r") as file:
+        with _opened(self.file, self.path) as file:
             dataset = file[self.path]
             return [np.ascontiguousarray(dataset[box], self.dtype) for box in chosen]
 
@@ -122,7 +137,7 @@ def _datasets(path: Path) -> list[Dump]:
     if not reading.looks_like_hdf5(path):
         raise OSError(f"{path} is no HDF5 file")
     found = []
-    with h5py.File(path, "r") as file:
+    with _opened(path) as file:
         for name, dataset in comparing.datasets(file):
             match = _ITERATION.match(name)
             earlier = dataset.attrs.get("caesura_bound", 0.0)
@@ -138,15 +153,15 @@ def _datasets(path: Path) -> list[Dump]:
 
 def _refuse_other(path: Path, field: str) -> None:
     """What is there by that name but holds no numbers."""
-    with h5py.File(path, "r") as file:
+    with _opened(path) as file:
         other = file.get(field)
         if not isinstance(other, h5py.Dataset):
             return
-        names = other.dtype.names
-        what = f"several quantities ({', '.join(names)})" if names else str(other.dtype)
+        if other.shape is None or other.dtype.names is None:
+            raise ValueError(f"{path}: {field} holds no numbers; name another field")
         raise ValueError(
-            f"{path}: {field} holds {what}, which is not taken apart; copy what you want into a "
-            "dataset of numbers"
+            f"{path}: {field} holds several quantities ({', '.join(other.dtype.names)}), which are "
+            "not taken apart; copy what you want into a dataset of numbers"
         )
 
 
@@ -209,8 +224,8 @@ class Survey:
 
 
 def survey(dump: Dump, needs_finite: bool, quality: str, watch: Watch) -> Survey:
-    """Raises ValueError where nothing can be chosen: constant, nothing finite, or NaN where the
-    quality is not defined then."""
+    """Raises ValueError where nothing can be chosen: nothing finite, a range beyond a double, or
+    NaN where the quality is not defined then."""
     smallest, largest, not_finite = math.inf, -math.inf, 0
     for slab in dump.slabs():
         finite = np.isfinite(slab)
@@ -227,9 +242,26 @@ def survey(dump: Dump, needs_finite: bool, quality: str, watch: Watch) -> Survey
             f"{where} has {not_finite} values that are NaN or infinite, for which {quality} is not "
             "defined; psnr counts the finite ones"
         )
-    if smallest == largest:
+    if math.isinf(largest - smallest):
         raise ValueError(
-            f"{where} is constant ({smallest:g}): it takes next to nothing even without loss, and "
-            "no quality can be measured; leave it lossless"
+            f"{where} spans from {smallest:g} to {largest:g}, a range that no float64 can say; "
+            "leave it lossless"
         )
     return Survey(smallest, largest, not_finite)
+
+
+def that_vary(
+    dumps: Sequence[Dump], surveys: Sequence[Survey]
+) -> tuple[list[Dump], list[Survey], list[Dump]]:
+    """The dumps that can be tuned for with their surveys, and the constant ones: these take next to
+    nothing even without loss. Raises ValueError where all are constant."""
+    pairs = list(zip(dumps, surveys, strict=True))
+    vary = [pair for pair in pairs if pair[1].span > 0]
+    if not vary:
+        first, seen = pairs[0]
+        raise ValueError(
+            f"{first.file}: {first.path} is constant ({seen.smallest:g}): it takes next to nothing "
+            "even without loss, and no quality can be measured; leave it lossless"
+        )
+    constant = [dump for dump, seen in pairs if seen.span == 0]
+    return [dump for dump, _ in vary], [seen for _, seen in vary], constant

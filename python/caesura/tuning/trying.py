@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -114,13 +115,26 @@ def attempt(
             measure.add(values, decoded)
             raw, stored, seconds = raw + values.nbytes, stored + size, seconds + cpu_s
             watch(values.nbytes)
-        dump = subject.dump
-        dumps.append(OfDump(dump.label, str(dump.file), limit.value, raw, stored, measure.value()))
+        dump, found = subject.dump, measure.value()
+        if math.isnan(found):
+            found = _nothing_to_keep(dump, raw, goal)
+        dumps.append(OfDump(dump.label, str(dump.file), limit.value, raw, stored, found))
         if give_up and not goal.met_by(dumps[-1].quality):
             break
     quality = goal.worst(one.quality for one in dumps)
     speed = sum(one.raw_bytes for one in dumps) / max(seconds, 1e-9) / 1e6
     return Point(codec, bound, quality, tuple(dumps), speed)
+
+
+def _nothing_to_keep(dump: Dump, seen_bytes: int, goal: Goal) -> float:
+    """The quality of a sample in which there is nothing that could be lost: the whole will say.
+    Raises ValueError where this is the whole."""
+    if seen_bytes < dump.raw_bytes:
+        return goal.quality.exact
+    raise ValueError(
+        f"{dump.file}: {dump.path} has no {goal.quality.lacking}, so none of them can be kept; "
+        "ask for another quality, as psnr=80"
+    )
 
 
 def without_loss(subjects: Sequence[Subject], codec: str) -> float:

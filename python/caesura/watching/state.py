@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import glob
+import math
+import re
 import statistics
 import time
 from collections.abc import Sequence
@@ -11,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from caesura.comparing import mesh_of
 from caesura.reading import looks_like_hdf5
 from caesura.report.quantities import duration_text
 from caesura.series import files_of
@@ -21,6 +22,7 @@ from caesura.watching.following import Follower
 _LIMITS = 0.9  # of the time between dumps: a lane that takes more has no room left
 _FELT = 0.05  # of the application's time: copying alone takes 3 to 4 % where much is handed over
 _SILENT = 3.0  # times between dumps
+_OPENPMD = re.compile(r"/data/\d+/(?:meshes/|fields/)?")
 
 
 @dataclass
@@ -30,6 +32,7 @@ class Field:
     name: str
     raw_bytes: int = 0
     stored_bytes: int = 0
+    last: int = -1  # iteration
     last_raw_bytes: int = 0
     last_stored_bytes: int = 0
 
@@ -54,6 +57,11 @@ class Committed:
     def stored_bytes(self) -> int:
         return sum(one.stored_bytes for one in self.fields.values())
 
+    def last_dump(self) -> tuple[int, int]:
+        """Raw and stored bytes of the newest dump, which need not hold every field."""
+        newest = [one for one in self.fields.values() if one.last == self.last]
+        return sum(o.last_raw_bytes for o in newest), sum(o.last_stored_bytes for o in newest)
+
 
 @dataclass
 class Lane:
@@ -63,7 +71,7 @@ class Lane:
     dumps: int  # that are written
     span_s: float  # of the application's time that was looked at
     between_s: float | None  # begins of dumps, median
-    compress_s: float  # a dump, median
+    compress_s: float  # a dump, median: while at least one thread did
     write_s: float
     put_s: float  # all, the application's: copying, and waiting for memory
     end_s: float
@@ -75,6 +83,16 @@ class Lane:
         """Share of the application's time that it spent in Caesura."""
         return (self.put_s + self.end_s) / self.span_s if self.span_s > 0 else 0.0
 
+    @property
+    def load(self) -> tuple[int, float]:
+        """Which of two ranks holds the job up more: one whose lane limits, else one whose calls are
+        felt, else the one with the busier lane. Shares of time, so that ranks can be compared."""
+        busy_s = max(self.compress_s, self.write_s)
+        busy = busy_s / self.between_s if self.between_s else 0.0
+        if busy >= _LIMITS:
+            return 2, busy
+        return (1, self.felt) if self.felt > _FELT else (0, busy)
+
     def limit(self) -> str:
         """In words, with numbers: what keeps dumps from coming faster."""
         if self.between_s is None or not self.dumps:
@@ -83,9 +101,10 @@ class Lane:
             ("compress", self.compress_s), ("write", self.write_s), key=lambda pair: pair[1]
         )
         numbers = f"{duration_text(busy_s)} of {duration_text(self.between_s)} between dumps"
-        if busy_s >= _LIMITS * self.between_s:
+        kind, _ = self.load
+        if kind == 2:
             return f"the {lane} lane limits: {numbers}"
-        if self.felt > _FELT:
+        if kind == 1:
             call = "put" if self.put_s > self.end_s else "end"
             return f"{100 * self.felt:.0f} % of the application's time is Caesura's, most in {call}"
         return f"nothing limits; the busier lane ({lane}): {numbers}"
@@ -100,6 +119,7 @@ class State:
     committed: Committed
     lanes: list[Lane]
     ended: bool  # the traces were closed
+    no_trace_yet: list[str] = field(default_factory=list)  # of the paths and patterns given
 
     @property
     def between_s(self) -> float | None:
@@ -132,17 +152,35 @@ class State:
         return f"{asked} If it was killed, `caesura recover` finishes the file"
 
 
+@dataclass(frozen=True, slots=True)
+class _Dataset:
+    path: str
+    iteration: int
+    raw_bytes: int
+    stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """What is kept of a file: not its blocks, which are many."""
+
+    file_bytes: int
+    unfinished: bool
+    datasets: list[_Dataset]
+
+
 class Watcher:
     """Looks at a run again and again; what did not change is not read again."""
 
     def __init__(self, core: Any, path: Path, traces: Sequence[Path]) -> None:
         self._core, self._path, self._traces = core, path, traces
         self._of_path: dict[Path, Follower] = {}
-        self._listed: dict[Path, tuple[tuple[int, int], dict[str, Any] | None]] = {}
+        self._held: dict[Path, tuple[tuple[int, int], _Held | None]] = {}  # by time and size
 
     def look(self) -> State:
         """Raises OSError (no such file, no HDF5), TraceError."""
-        for path in self._trace_files():
+        found = {given: self._trace_files(given) for given in self._traces}
+        for path in (path for paths in found.values() for path in paths):
             self._of_path.setdefault(path, Follower(path)).look()
         now_s = time.time()
         committed = self._committed()
@@ -150,63 +188,91 @@ class Watcher:
         times = [one.changed_s for one in followers if one.changed_s]
         if times:
             committed.changed_s = max([committed.changed_s or 0.0, *times])
+        absent = [str(given) for given, paths in found.items() if not self._any_is_there(paths)]
         ended = bool(followers) and all(one.closed for one in followers)
         lanes = [
             lane
             for one in followers
             for lane in lanes_of(one.events, None if one.closed else now_s - one.changed_s)
         ]
-        return State(str(self._path), now_s, committed, sorted(lanes, key=lambda o: o.rank), ended)
+        lanes.sort(key=lambda one: one.rank)
+        return State(str(self._path), now_s, committed, lanes, ended, absent)
 
-    def _trace_files(self) -> list[Path]:
+    def _any_is_there(self, paths: Sequence[Path]) -> bool:
+        return any(self._of_path[path].changed_s > 0 for path in paths)
+
+    @staticmethod
+    def _trace_files(path: Path) -> list[Path]:
         """A pattern stands for those that are there: a shell gives it on if it found none."""
-        found = []
-        for path in self._traces:
-            is_pattern = glob.has_magic(path.name) and not path.exists()
-            found += sorted(path.parent.glob(path.name)) if is_pattern else [path]
-        return found
+        if glob.has_magic(str(path)) and not path.exists():
+            return [Path(one) for one in sorted(glob.glob(str(path)))]
+        return [path]
 
     def _committed(self) -> Committed:
         found = Committed()
-        last: dict[str, int] = {}
         iterations = set()
         for path in files_of([self._path]):
-            status = path.stat()
-            key = (status.st_mtime_ns, status.st_size)
-            if path not in self._listed or self._listed[path][0] != key:
-                try:
-                    self._listed[path] = (key, self._listing(path))
-                except OSError:  # commits came too fast to be read between: the next look
-                    if path not in self._listed:
-                        raise
-            listing = self._listed[path][1]
-            if listing is None:
+            changed_s = path.stat().st_mtime
+            held = self._held_by(path)
+            if held is None:
                 continue
             found.files += 1
-            found.changed_s = max(found.changed_s or 0.0, status.st_mtime)
-            found.file_bytes += listing["file_bytes"]
-            found.unfinished |= listing["needs_recover"]
-            for dataset in listing["datasets"]:
-                iterations.add(dataset["iteration"])
-                _add(found.fields, last, dataset)
+            found.changed_s = max(found.changed_s or 0.0, changed_s)
+            found.file_bytes += held.file_bytes
+            found.unfinished |= held.unfinished
+            for dataset in held.datasets:
+                iterations.add(dataset.iteration)
+                _add(found.fields, dataset)
         found.dumps = len(iterations)
         found.last = max(iterations, default=None)
         return found
 
-    def _listing(self, path: Path) -> dict[str, Any] | None:
-        """None: nothing is committed."""
-        return self._core.OpenFile(str(path)).info() if looks_like_hdf5(path) else None
+    def _held_by(self, path: Path) -> _Held | None:
+        """What the file holds; None: nothing is committed. Where it cannot be read because commits
+        come too fast, what it held before. Raises OSError, CorruptError: it never could be read."""
+        known = self._held.get(path)
+        for tries_left in (2, 1, 0):
+            status = path.stat()
+            key = (status.st_mtime_ns, status.st_size)
+            if known is not None and known[0] == key:
+                break
+            try:
+                self._held[path] = key, self._read(path)
+                break
+            except (OSError, RuntimeError, self._core.CorruptError):
+                if known is None and tries_left == 0:
+                    raise
+        return self._held[path][1]
+
+    def _read(self, path: Path) -> _Held | None:
+        if looks_like_hdf5(path):
+            info = self._core.OpenFile(str(path), lock=False).info()
+            datasets = [
+                _Dataset(one["path"], one["iteration"], one["raw_bytes"], one["stored_bytes"])
+                for one in info["datasets"]
+            ]
+            return _Held(info["file_bytes"], info["needs_recover"], datasets)
+        with path.open("rb") as file:
+            if any(file.read(8)):  # before the first commit there are zeros, or nothing yet
+                raise OSError(f"{path} is no HDF5 file; name the file that the run writes")
+        return None
 
 
-def _add(fields: dict[str, Field], last: dict[str, int], dataset: dict[str, Any]) -> None:
-    name = mesh_of(dataset["path"])[1]
+def name_of(path: str, iteration: int) -> str:
+    """Of a dataset in every dump: without the iteration, or with * for it in another layout."""
+    if match := _OPENPMD.match(path):
+        return path[match.end() :]
+    return re.sub(rf"(?<!\d)0*{iteration}(?!\d)", "*", path, count=1)
+
+
+def _add(fields: dict[str, Field], dataset: _Dataset) -> None:
+    name = name_of(dataset.path, dataset.iteration)
     one = fields.setdefault(name, Field(name))
-    raw, stored = dataset["raw_bytes"], dataset["stored_bytes"]
-    one.raw_bytes += raw
-    one.stored_bytes += stored
-    if dataset["iteration"] >= last.get(name, -1):
-        last[name] = dataset["iteration"]
-        one.last_raw_bytes, one.last_stored_bytes = raw, stored
+    one.raw_bytes += dataset.raw_bytes
+    one.stored_bytes += dataset.stored_bytes
+    if dataset.iteration >= one.last:
+        one.last = dataset.iteration
+        one.last_raw_bytes, one.last_stored_bytes = dataset.raw_bytes, dataset.stored_bytes
 
 
 def lanes_of(events: Sequence[Event], since_s: float | None) -> list[Lane]:
@@ -220,15 +286,14 @@ def lanes_of(events: Sequence[Event], since_s: float | None) -> list[Lane]:
 
 def _lane(rank: int, events: list[Event], since_s: float | None) -> Lane:
     begins: dict[int, float] = {}
-    busy: dict[str, dict[int, float]] = {"compress": {}, "write": {}}
+    busy: dict[str, dict[int, list[Event]]] = {"compress": {}, "write": {}}
     written = {event.iteration for event in events if event.kind == "sync"}
     for event in events:
         if event.kind == "put":
             known = begins.get(event.iteration, event.begin_s)
             begins[event.iteration] = min(known, event.begin_s)
         elif event.kind in busy:
-            sums = busy[event.kind]
-            sums[event.iteration] = sums.get(event.iteration, 0.0) + event.duration_s
+            busy[event.kind].setdefault(event.iteration, []).append(event)
     order = sorted(begins.values())
     gaps = [after - before for before, after in pairwise(order)]
     between_s = statistics.median(gaps) if gaps else None
@@ -252,5 +317,15 @@ def _lane(rank: int, events: list[Event], since_s: float | None) -> Lane:
     )
 
 
-def _median(sums: dict[int, float], iterations: list[int]) -> float:
-    return statistics.median([sums.get(one, 0.0) for one in iterations]) if iterations else 0.0
+def _median(events: dict[int, list[Event]], iterations: list[int]) -> float:
+    times = [_busy_s(events.get(one, [])) for one in iterations]
+    return statistics.median(times) if times else 0.0
+
+
+def _busy_s(events: Sequence[Event]) -> float:
+    """While at least one of them lasted: several threads may compress at once."""
+    total_s, end_s = 0.0, -math.inf
+    for event in sorted(events, key=lambda event: event.begin_s):
+        total_s += max(0.0, event.end_s - max(event.begin_s, end_s))
+        end_s = max(end_s, event.end_s)
+    return total_s
