@@ -123,6 +123,19 @@ def test_python_and_its_command_line(prefix, example, tmp_path):
         assert Path(found).is_relative_to(prefix)
 
 
+def test_hdf5_loads_the_installed_connector(prefix):
+    plugin = prefix / "lib" / "hdf5" / "vol" / "libcaesura_vol.so"
+    if not plugin.exists():
+        pytest.skip("this build has no connector")
+    # An application brings HDF5 1.14 along; here it is where the build found it.
+    dynamic = run("readelf", "-dW", BUILD / "vol" / "libcaesura_vol.so")
+    libraries = ":".join(re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = (prefix / "bin" / "caesura", "vol", "check", "--json")
+    said = json.loads(run(*command, PATH=path, LD_LIBRARY_PATH=libraries))
+    assert (said["loaded"], said["plugin"]) == (True, str(plugin))
+
+
 def test_an_unknown_component_is_an_error_that_names_it(prefix, tmp_path):
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(x LANGUAGES C)\n"
