@@ -253,6 +253,19 @@ def test_a_trace_in_pieces_is_the_same(tmp_path, monkeypatch):
     assert [event.iteration for event in follower.events] == list(range(9))
 
 
+def test_bytes_that_have_not_arrived_are_waited_for(tmp_path):
+    """A file system of several nodes may show the length of a file, and its last page, first."""
+    path = tmp_path / "trace.json"
+    one = {"ph": "X", "cat": "put", "name": "rho", "pid": 0, "tid": 0, "ts": 0, "dur": 1}
+    lines = [json.dumps(one | {"args": {"iteration": n}}) for n in range(4)]
+    text = ("[\n" + ",\n".join(lines)).encode()
+    follower = following.Follower(path)
+    for begin, end in ((70, 200), (150, 200), (200, 200)):
+        path.write_bytes(text[:begin] + bytes(end - begin) + text[end:])
+        follower.look()
+    assert [event.iteration for event in follower.events] == list(range(4))
+
+
 def test_a_run_that_takes_over_a_killed_ones_trace_begins_anew(tmp_path):
     """Its trace may have grown beyond the old one before it is looked at."""
     path = tmp_path / "trace.json"
