@@ -175,6 +175,22 @@ def test_a_field_is_one_however_its_dumps_are_called(layout, tmp_path):
     assert (field.raw_bytes, field.last_raw_bytes) == (3 * bytes_of_rho, bytes_of_rho)
 
 
+def test_iterations_are_told_from_paths_and_files_where_nothing_else_says_them():
+    """As in files that the connector captured, of which every dump is listed as of iteration 0."""
+    assert state.iteration_of("/data/30/meshes/rho", 0) == 30
+    assert state.iteration_of("/step_30/rho", 30) == 30
+    assert state.iteration_of("/rho", 0) == 0
+
+
+def test_files_without_iterations_are_a_dump_each(tmp_path):
+    for n in (4, 8, 12):
+        with caesura.Writer(tmp_path / f"plt{n:05d}.h5", relative=1e-3) as writer:
+            write(writer, writer.define_field("rho", np.float32, SHAPE), range(1))
+    told = command(tmp_path / "plt*.h5", "--once")
+    assert told.exit_code == 0, told.stderr
+    assert "3 dumps committed;" in told.stdout
+
+
 def test_a_watcher_asks_for_no_lock(tmp_path):
     """Or a program that begins to write the file, or opens it again, would be refused."""
     file = tmp_path / "run.h5"
