@@ -42,6 +42,20 @@ def run(*command, cwd=None, **environment) -> str:
     return done.stdout
 
 
+ASK_FOR_A_SERVICE = """
+#include <caesura/caesura.h>
+#include <stdio.h>
+int main(void) {
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    caesura_writer* writer = NULL;
+    options.transport = "service:unix:nobody-listens.sock";
+    if (caesura_writer_create("a.h5", NULL, &options, &writer) == CAESURA_OK) return 1;
+    puts(caesura_last_error());
+    return 0;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory) -> Path:
     """Where it was not installed: a prefix can be moved."""
@@ -95,6 +109,17 @@ def test_c_by_pkg_config(prefix, example, tmp_path):
     run("make", cwd=folder, PKG_CONFIG_PATH=prefix / "lib" / "pkgconfig")
     run(folder / "heat", tmp_path / "heat.h5")
     assert len(sums(prefix, tmp_path / "heat.h5")) == 10
+
+
+def test_the_client_of_a_service_is_in_the_library(prefix, tmp_path):
+    """Nobody calls it by name, so a linker might leave it out: transports would be unknown."""
+    if not (prefix / "bin" / "caesura-serve").exists():
+        pytest.skip("this build has no service")
+    (tmp_path / "ask.c").write_text(ASK_FOR_A_SERVICE)
+    lib = prefix / "lib"
+    flags = run("pkg-config", "--cflags", "--libs", "caesura", PKG_CONFIG_PATH=lib / "pkgconfig")
+    run("cc", "ask.c", "-o", "ask", *flags.split(), f"-Wl,-rpath,{lib}", cwd=tmp_path)
+    assert "nobody-listens.sock" in run(tmp_path / "ask", cwd=tmp_path)
 
 
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran here")
