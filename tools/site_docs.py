@@ -1,4 +1,4 @@
-"""`make docs`: the documentation site, from the repository's own Markdown (tools/pages/build.py)."""
+"""`make docs`: the documentation site, from the repository's own Markdown."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Build the site: build.py SITE MADE. Needs doxygen and the environment .venv-docs.
 
-The pages are gathered in MADE, then Sphinx makes SITE of them. A warning of either is an error. `make docs` calls it, and so does the test of the site.
+The pages are gathered in MADE, then Sphinx makes SITE of them. A warning of either is an error.
+`make docs` calls it, and so does the test of the site.
 """
 
 from __future__ import annotations

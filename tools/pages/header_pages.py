@@ -13,8 +13,8 @@ from pathlib import Path
 
 HEAD = """# {title}
 
-Generated from the headers in `include/caesura/`. [What each language has](../../reference/faces.md) compares C++, C, Python and
-Fortran. [The Writer's guide](../../guide/writer.md) explains the calls in their order.
+Generated from the headers in `include/caesura/`.
+[What each language has](../../reference/faces.md) compares C++, C, Python and Fortran. [The Writer's guide](../../guide/writer.md) explains the calls in their order.
 
 """
 DIRECTIVES = {
@@ -27,6 +27,7 @@ DIRECTIVES = {
     "define": "doxygendefine",
 }
 HEADED = ("class", "struct")
+NOT_FOR_USERS = ("_H", "_API", "_EXPORT")  # macros
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def _members(compound: ElementTree.Element) -> Iterator[Declaration]:
     space = compound.findtext("compoundname", "") if compound.get("kind") == "namespace" else ""
     for member in compound.iter("memberdef"):
         kind, name = member.get("kind", ""), member.findtext("name", "")
-        if kind not in DIRECTIVES or not name or name.startswith("CAESURA_") and name.endswith("_H"):
+        if kind not in DIRECTIVES or not name or name.endswith(NOT_FOR_USERS):
             continue
         header, line = _at(member)
         arguments = member.findtext("argsstring", "") if kind == "function" and space else ""

@@ -41,8 +41,11 @@ SORT_MEMBER_DOCS = NO
 def escaped(text: str) -> str:
     """A comment's text, so that doxygen takes nothing in it for a command of its own or for HTML.
 
-    What stands in backticks and what @param and @return begin is left to it.
+    What stands in backticks and what @param and @return begin is left to it; so is an example,
+    which is indented.
     """
+    if text.lstrip("*/ ") and re.match(r" ?\*? {5}", text):
+        return text
     parts = re.split(r"(`[^`]*`)", text)
     for i in range(0, len(parts), 2):
         parts[i] = re.sub(r'[<>%#"&]', lambda m: "\\" + m.group(), parts[i])

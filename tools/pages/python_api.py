@@ -12,8 +12,8 @@ from pathlib import Path
 
 HEAD = """# Python
 
-What `import caesura` has, generated from the docstrings. [What each language has](../../reference/faces.md) says
-how it compares with C++, C and Fortran.
+What `import caesura` has, generated from the docstrings.
+[What each language has](../../reference/faces.md) says how it compares with C++, C and Fortran.
 
 """
 # Modules of the package that are part of its face without being in caesura.__all__.
@@ -82,7 +82,7 @@ def _signature(node: ast.FunctionDef, *, method: bool) -> str:
 
 def _directive(kind: str, name: str, body: str, fence: int, *options: str) -> str:
     marks = ":" * fence
-    head = "".join(f":{option}:\n" for option in options)
+    head = "".join(f":{option}\n" for option in options)
     return f"{marks}{{py:{kind}}} {name}\n{head}\n{body}\n{marks}\n\n"
 
 
@@ -91,7 +91,9 @@ def _member(node: ast.stmt) -> str:
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         if node.target.id.startswith("_"):
             return ""
-        return _directive("attribute", node.target.id, "", 4, f"type: {ast.unparse(node.annotation)}")
+        return _directive(
+            "attribute", node.target.id, "", 4, f"type: {ast.unparse(node.annotation)}"
+        )
     if not isinstance(node, ast.FunctionDef) or node.name.startswith("_"):
         return ""
     marks = {ast.unparse(decorator) for decorator in node.decorator_list}
@@ -99,7 +101,7 @@ def _member(node: ast.stmt) -> str:
     if marks & {"property", "cached_property", "functools.cached_property"}:
         kind = [f"type: {ast.unparse(node.returns)}"] if node.returns else []
         return _directive("property", node.name, text, 4, *kind)
-    options = [mark for mark in ("classmethod", "staticmethod") if mark in marks]
+    options = [mark for mark in ("classmethod:", "staticmethod:") if mark[:-1] in marks]
     return _directive("method", node.name + _signature(node, method=True), text, 4, *options)
 
 

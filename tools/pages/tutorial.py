@@ -19,7 +19,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "guide" / "tutorial.md"
-BOUND = 0.12  # what the page writes with
 SIDE = 288  # of a slice in the picture
 
 
@@ -92,24 +91,28 @@ def error_picture(folder: Path) -> str:
 
     with caesura.open(folder / "exact.h5") as exact, caesura.open(folder / "run.h5") as run:
         field = run["data/16/meshes/heat"]
+        bound = float(field.attrs["caesura_bound"])
         before, after = exact["data/16/meshes/heat"][48], field[48]
     low, high = float(before.min()), float(before.max())
     slices = (
         ("without loss", _coloured(before, low, high, HEAT)),
-        (f"bound {BOUND}", _coloured(after, low, high, HEAT)),
-        (f"error, -{BOUND} to {BOUND}", _coloured(after - before, -BOUND, BOUND, SIGNED)),
+        (f"error at most {bound:.2g}", _coloured(after, low, high, HEAT)),
+        (f"error, -{bound:.2g} to {bound:.2g}", _coloured(after - before, -bound, bound, SIGNED)),
     )
     step = SIDE + 16
     svg = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {3 * step - 16} {SIDE + 30}" '
         'font-family="sans-serif" font-size="15">\n'
+        "<style>.ground { fill: #fff } text { fill: #333 } "
+        "@media (prefers-color-scheme: dark) { .ground { fill: #10151d } text { fill: #ccc } }"
+        '</style>\n<rect class="ground" width="100%" height="100%"/>\n'
     )
     for number, (label, pixels) in enumerate(slices):
         x, middle = number * step, number * step + SIDE // 2
         svg += (
             f'<image x="{x}" y="0" width="{SIDE}" height="{SIDE}" '
             f'href="data:image/png;base64,{_png(pixels)}"/>\n'
-            f'<text x="{middle}" y="{SIDE + 21}" text-anchor="middle" fill="#333">{label}</text>\n'
+            f'<text x="{middle}" y="{SIDE + 21}" text-anchor="middle">{label}</text>\n'
         )
     return svg + "</svg>\n"
 
