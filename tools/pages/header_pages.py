@@ -14,7 +14,8 @@ from pathlib import Path
 HEAD = """# {title}
 
 Generated from the headers in `include/caesura/`.
-[What each language has](../../reference/faces.md) compares C++, C, Python and Fortran. [The Writer's guide](../../guide/writer.md) explains the calls in their order.
+[What each language has](../../reference/faces.md) compares C++, C, Python and Fortran.
+[The Writer's guide](../../guide/writer.md) explains the calls in their order.
 
 """
 DIRECTIVES = {
