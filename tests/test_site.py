@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import html.parser
 import os
 import subprocess
 import sys
+import urllib.parse
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,30 @@ class Loaded(html.parser.HTMLParser):
             self.places += [place for key in ("src", "href") if (place := given.get(key))]
 
 
+class Ids(html.parser.HTMLParser):
+    """A page's places, and the links from it that stay on the site."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if name := given.get("id"):
+            self.ids.add(name)
+        link = given.get("href") or ""
+        if tag == "a" and link and "://" not in link and not link.startswith("mailto:"):
+            self.links.append(urllib.parse.unquote(link))
+
+    @classmethod
+    def of(cls, page: Path) -> Ids:
+        """Those of a file."""
+        found = cls()
+        found.feed(page.read_text(encoding="utf-8"))
+        return found
+
+
 def test_pages_load_nothing_from_elsewhere_and_all_they_load_is_there(site):
     pages = [*site.glob("*.html"), *(site / "docs").rglob("*.html")]
     assert len(pages) > 80
@@ -62,8 +88,30 @@ def test_search_finds_names_of_all_faces(site):
         assert word in index, word
 
 
-def test_the_reference_has_what_the_headers_say(site):
+def test_the_reference_has_what_headers_and_docstrings_say(site):
     api = site / "docs" / "site" / "api"
-    assert "Everything the library has to say to a person" in (api / "cpp_writer.html").read_text()
-    assert "caesura_writer_create" in (api / "c.html").read_text()
-    assert "define_field" in (api / "python.html").read_text()
+    cpp, c, python = (api / f"{name}.html" for name in ("cpp", "c", "python"))
+    assert "Everything the library has to say to a person" in cpp.read_text()
+    assert "Finishes, commits, closes and frees the writer" in c.read_text()
+    assert "Hand over this rank’s part of" in python.read_text()
+    package = ast.parse((ROOT / "python" / "caesura" / "__init__.py").read_text())
+    (names,) = (
+        ast.literal_eval(node.value)
+        for node in package.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    for name in names:
+        assert f'id="caesura.{name}"' in python.read_text() or f'id="caesura-{name}"' in (
+            python.read_text()
+        ), name
+
+
+def test_links_lead_to_pages_and_places_that_are_there(site):
+    places = {page: Ids.of(page) for page in site.rglob("*.html")}
+    for page, found in places.items():
+        for link in found.links:
+            name, _, place = link.partition("#")
+            target = (page.parent / name).resolve() if name else page
+            assert target.exists(), f"{page}: {link}"
+            if place and target in places:
+                assert place in places[target].ids, f"{page}: {link}"

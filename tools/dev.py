@@ -79,7 +79,7 @@ def test(options: argparse.Namespace) -> int:
     if not options.sanitize and not options.filter and tests_ask_for("CAESURA_READERS_PYTHON"):
         machine.ensure_readers()
     if not options.sanitize and not options.filter and tests_ask_for("CAESURA_DOCS_PYTHON"):
-        machine.ensure_docs()
+        machine.ensure_docs_for_tests()
     if not options.sanitize and tests_ask_for("CAESURA_PARALLEL_PYTHON"):
         parallel_python.ensure()
     tree = build_dir(options.sanitize)

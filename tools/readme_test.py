@@ -1,10 +1,13 @@
-"""The README's C++ compiles as it stands, and its commands are ones that there are."""
+"""The README's C++ and the C of its guide compile, commands are ones that there are, and what pages
+show of Python and TOML is Python and TOML."""
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -45,3 +48,46 @@ def test_its_make_targets_are_there():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for target in targets | {"help"}:
         assert re.search(rf"^[\w ]*\b{target}\b[\w ]*:", makefile, re.MULTILINE), target
+
+
+C_AROUND = """#include <caesura/caesura.h>
+#include <caesura/mpi.h>
+int example(caesura_writer* writer);
+int example(caesura_writer* writer) {{
+{body}
+return 0;
+}}
+"""
+
+
+def test_the_c_of_the_guide_compiles_without_a_warning(tmp_path):
+    compiler = shutil.which("mpicc")
+    if compiler is None:
+        pytest.skip("no mpicc")
+    page = (ROOT / "docs" / "guide" / "c.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
+    source = tmp_path / "example.c"
+    source.write_text(C_AROUND.format(body=example))
+    command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    done = subprocess.run(
+        [*command, "-Wno-unused-function", f"-I{ROOT / 'include'}", str(source)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+READS = {"python": ast.parse, "toml": tomllib.loads}
+
+
+def test_python_and_toml_on_pages_are_python_and_toml():
+    seen = 0
+    for page in (ROOT / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        for language, block in re.findall(r"^```(python|toml)\n(.*?)^```", text, re.M | re.DOTALL):
+            try:
+                READS[language](block)
+            except (SyntaxError, tomllib.TOMLDecodeError) as error:
+                pytest.fail(f"{page.relative_to(ROOT)}: {error}\n{block}")
+            seen += 1
+    assert seen > 10

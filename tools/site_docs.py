@@ -1,4 +1,4 @@
-"""`make docs`: the documentation site, from the repository's own Markdown (docs/site/conf.py)."""
+"""`make docs`: the documentation site, from the repository's own Markdown."""
 
 from __future__ import annotations
 
@@ -12,12 +12,8 @@ SITE = OUT / "site"
 
 
 def command(python: str, site: Path, made: Path) -> list[str]:
-    """Sphinx. A warning is an error, and a link that leads nowhere is a warning."""
-    return [
-        python,
-        *("-m", "sphinx", "-q", "-W", "--keep-going"),
-        *("-c", str(ROOT / "docs" / "site"), "-d", str(made / "doctrees"), str(ROOT), str(site)),
-    ]
+    """Doxygen and Sphinx. Warnings are errors, and a link that leads nowhere is a warning."""
+    return [python, str(ROOT / "tools" / "pages" / "build.py"), str(site), str(made)]
 
 
 def docs(_: argparse.Namespace) -> int:
@@ -25,5 +21,5 @@ def docs(_: argparse.Namespace) -> int:
     machine.ensure_docs()
     made = OUT / "site-made"
     run_stage("site", command(str(machine.DOCS_PYTHON), SITE, made), log="docs")
-    print(f"the front page is {(SITE / 'index.html').relative_to(ROOT)}")
+    print(f"the front page is {(SITE / 'index.html').relative_to(ROOT)}: any browser opens it")
     return 0

@@ -1,73 +1,44 @@
-"""The documentation site: `make docs` runs Sphinx with this file over the Markdown of the repository.
+"""The documentation site's settings for Sphinx, which tools/pages/build.py calls.
 
-The pages are those that lie in the repository, read where they lie; what is added is a front page
-(index.md), their order, a search, and a reference made from headers (doxygen, breathe) and
-docstrings (autodoc2, which reads the sources and imports nothing). Nothing is loaded from elsewhere
-when a page is read.
+The pages are those of the repository, in the places that they have there. What is added is a front
+page (index.md), their order, a search, and a reference made from headers (doxygen, breathe) and
+docstrings (tools/pages). Nothing is loaded from elsewhere when a page is read.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
+import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-MADE = Path(os.environ.get("CAESURA_SITE_MADE", ROOT / "out" / "site-made"))
+HERE = Path(__file__).resolve().parent
+MADE = Path(os.environ["CAESURA_SITE_MADE"])
+PACKAGE = HERE.parents[1] / "python" / "caesura" / "__init__.py"
 
 project = "Caesura"
 author = "the authors of Caesura"
-version = release = "0.1.0"
+project_copyright = "the authors of Caesura, BSD-3-Clause"
+version = release = re.findall(r'__version__ = "(.*)"', PACKAGE.read_text(encoding="utf-8"))[0]
 root_doc = "docs/site/index"
-extensions = ["myst_parser", "breathe", "autodoc2"]
-include_patterns = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "docs/**",
-    "[a-z]*/README.md",
-    "[a-z]*/*/README.md",
-]
-exclude_patterns = ["build*", "out", ".venv*", "tests"]
-
-html_theme = "furo"
-html_extra_path = ["front"]  # leads from / to the front page
-html_title = "Caesura"
-html_copy_source = False
-html_show_sourcelink = False
+extensions = ["myst_parser", "breathe"]
 myst_heading_anchors = 5
 myst_enable_extensions = ["colon_fence", "fieldlist"]
+highlight_language = "none"
 
-# ------------------------------------------------------------------------- headers and docstrings
+html_theme = "furo"
+html_title = f"Caesura {release}"
+html_static_path = ["caesura.css"]
+html_css_files = ["caesura.css"]
+html_extra_path = ["front"]  # leads from / to the front page
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
 
-DOXYGEN = f"""
-INPUT = {ROOT / "include" / "caesura"}
-OUTPUT_DIRECTORY = {MADE}
-GENERATE_XML = YES
-GENERATE_HTML = NO
-GENERATE_LATEX = NO
-EXTRACT_ALL = YES
-EXTRACT_STATIC = NO
-QUIET = YES
-WARNINGS = NO
-MACRO_EXPANSION = YES
-PREDEFINED = CAESURA_API= __GNUC__=12 __cplusplus=202002L "__attribute__(x)="
-AUTOLINK_SUPPORT = NO
-MARKDOWN_SUPPORT = YES
-"""
-breathe_projects = {"caesura": str(MADE / "xml")}
+breathe_projects = {"caesura": str(MADE / "doxygen" / "xml")}
 breathe_default_project = "caesura"
-breathe_default_members = ("members",)
-# breathe writes each namespace down again for each header, and C's names in C++'s table.
-suppress_warnings = ["duplicate_declaration.cpp", "duplicate_declaration.c"]
-
-autodoc2_packages = [{"path": "python/caesura", "auto_mode": False}]
-autodoc2_hidden_objects = ["private", "inherited"]
-
-
-def setup(app: object) -> None:
-    """Doxygen first: breathe reads what it says."""
-    MADE.mkdir(parents=True, exist_ok=True)
-    said = subprocess.run(["doxygen", "-"], input=DOXYGEN, text=True, capture_output=True)
-    if said.returncode != 0:
-        raise RuntimeError(f"doxygen failed:\n{said.stderr}")
+breathe_default_members = ("members", "undoc-members")
+breathe_domain_by_extension = {"h": "c", "hpp": "cpp"}
+add_module_names = False
+maximum_signature_line_length = 90
+# With every call in it the navigation, which each page has, takes most of the time of a build.
+toc_object_entries = False

@@ -1,18 +1,19 @@
-"""The Python of the README, of the tutorial and of the codec's guide runs as it stands."""
+"""The code of the README, the tutorial and the guides of codec and openPMD runs as it stands."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import caesura
+import numpy
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path(caesura.__file__).absolute().parent.parent
 
 # What the README's example takes for granted: a size, an array, and where it lies.
 BEFORE = """
@@ -39,10 +40,9 @@ def examples(page: str) -> list[str]:
 
 
 def run(text: str, folder: Path) -> None:
-    package = Path(caesura.__file__).absolute().parent.parent
     done = subprocess.run(
         [sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": str(package)},
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
@@ -63,20 +63,40 @@ def test_the_codecs_guide_runs(tmp_path):
 
 
 def test_the_tutorial_runs_from_top_to_bottom(tmp_path):
-    """Its Python in one process, then its commands on what that has written."""
-    page = ROOT / "docs/guide/tutorial.md"
-    run("\n".join(examples("docs/guide/tutorial.md")), tmp_path)
+    """Its programs and commands, as a reader types them; then what its pictures are made of."""
+    examples("docs/guide/tutorial.md")
+    sys.path.insert(0, str(ROOT / "tools" / "pages"))
+    import tutorial
+
+    said = tutorial.run(tmp_path, PACKAGE)
+    ((bound, largest),) = re.findall(r"^ +heat +4,423,680 +(\S+) +(\S+)", said, re.MULTILINE)
+    assert 0 < float(largest) <= float(bound)
+    assert "after iteration 16" in said
     with caesura.open(tmp_path / "run.h5") as file:
-        assert sorted(file["data"], key=int) == [str(n) for n in range(7)]
-    package = Path(caesura.__file__).absolute().parent.parent
-    commands = re.findall(r"(?<=[`\n])caesura (?:info|verify|report|tune|doctor) [^`\n]*", page.read_text())
-    assert len(commands) == 5
-    for command in commands:
-        done = subprocess.run(
-            [sys.executable, "-m", *shlex.split(command)], cwd=tmp_path, capture_output=True,
-            text=True, check=False, env={**os.environ, "PYTHONPATH": str(package)},
-        )  # fmt: skip
-        # doctor's status says what this machine lacks
-        assert done.returncode == 0 or command.startswith("caesura doctor"), done.stderr
-    for made in ("report.html", "bound.svg"):
+        assert sorted(file["data"], key=int) == [str(4 * n) for n in range(8)]
+    for made in ("report.html", "bound.svg", "timeline.svg"):
         assert (tmp_path / made).stat().st_size > 1000
+    assert tutorial.error_picture(tmp_path).count("<image") == 3
+    for picture in re.findall(r"\]\(\.\./pictures/(\S+)\)", tutorial.PAGE.read_text()):
+        assert (ROOT / "docs" / "pictures" / picture).exists()
+
+
+def test_the_page_of_openpmd_reads_what_a_writer_wrote(tmp_path):
+    """With openPMD-api, in a Python without Caesura."""
+    python = os.environ.get("CAESURA_READERS_PYTHON")
+    if not python:
+        pytest.skip("CAESURA_READERS_PYTHON names no Python of foreign readers (make test does)")
+    (example,) = examples("docs/guide/openpmd.md")
+    heat = numpy.linspace(300, 400, 32**3, dtype=numpy.float32).reshape(32, 32, 32)
+    with caesura.Writer(tmp_path / "run.h5", absolute=0.1) as writer:
+        field = writer.define_field("heat", numpy.float32, heat.shape)
+        with writer.iteration(16) as iteration:
+            iteration.begin_dump(time=1.6).put(field, heat)
+    numpy.save(tmp_path / "heat.npy", heat)
+    check = "import numpy\nassert abs(values - numpy.load('heat.npy')).max() <= 0.1\n"
+    elsewhere = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [python, "-c", example + check], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=elsewhere | {"HDF5_PLUGIN_PATH": caesura.plugin_path()},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
