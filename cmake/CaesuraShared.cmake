@@ -45,6 +45,7 @@ function(caesura_shared_library target flavour export)
         VERSION ${PROJECT_VERSION} SOVERSION ${CAESURA_ABI})
     target_include_directories(${target} INTERFACE
         $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_compile_features(${target} INTERFACE cxx_std_20)
 endfunction()
 
 caesura_shared_library(caesura_shared "" writer)

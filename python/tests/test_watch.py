@@ -175,6 +175,22 @@ def test_a_field_is_one_however_its_dumps_are_called(layout, tmp_path):
     assert (field.raw_bytes, field.last_raw_bytes) == (3 * bytes_of_rho, bytes_of_rho)
 
 
+def test_iterations_are_told_from_paths_and_files_where_nothing_else_says_them():
+    """As in files that the connector captured, of which every dump is listed as of iteration 0."""
+    assert state.iteration_of("/data/30/meshes/rho", 0) == 30
+    assert state.iteration_of("/step_30/rho", 30) == 30
+    assert state.iteration_of("/rho", 0) == 0
+
+
+def test_files_without_iterations_are_a_dump_each(tmp_path):
+    for n in (4, 8, 12):
+        with caesura.Writer(tmp_path / f"plt{n:05d}.h5", relative=1e-3) as writer:
+            write(writer, writer.define_field("rho", np.float32, SHAPE), range(1))
+    told = command(tmp_path / "plt*.h5", "--once")
+    assert told.exit_code == 0, told.stderr
+    assert "3 dumps committed;" in told.stdout
+
+
 def test_a_watcher_asks_for_no_lock(tmp_path):
     """Or a program that begins to write the file, or opens it again, would be refused."""
     file = tmp_path / "run.h5"
@@ -251,6 +267,19 @@ def test_a_trace_in_pieces_is_the_same(tmp_path, monkeypatch):
     follower = following.Follower(path)
     follower.look()
     assert [event.iteration for event in follower.events] == list(range(9))
+
+
+def test_bytes_that_have_not_arrived_are_waited_for(tmp_path):
+    """A file system of several nodes may show the length of a file, and its last page, first."""
+    path = tmp_path / "trace.json"
+    one = {"ph": "X", "cat": "put", "name": "rho", "pid": 0, "tid": 0, "ts": 0, "dur": 1}
+    lines = [json.dumps(one | {"args": {"iteration": n}}) for n in range(4)]
+    text = ("[\n" + ",\n".join(lines)).encode()
+    follower = following.Follower(path)
+    for begin, end in ((70, 200), (150, 200), (200, 200)):
+        path.write_bytes(text[:begin] + bytes(end - begin) + text[end:])
+        follower.look()
+    assert [event.iteration for event in follower.events] == list(range(4))
 
 
 def test_a_run_that_takes_over_a_killed_ones_trace_begins_anew(tmp_path):

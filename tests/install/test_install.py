@@ -42,6 +42,20 @@ def run(*command, cwd=None, **environment) -> str:
     return done.stdout
 
 
+ASK_FOR_A_SERVICE = """
+#include <caesura/caesura.h>
+#include <stdio.h>
+int main(void) {
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    caesura_writer* writer = NULL;
+    options.transport = "service:unix:/nobody-listens.sock";
+    if (caesura_writer_create("a.h5", NULL, &options, &writer) == CAESURA_OK) return 1;
+    puts(caesura_last_error());
+    return 0;
+}
+"""
+
+
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory) -> Path:
     """Where it was not installed: a prefix can be moved."""
@@ -49,6 +63,13 @@ def prefix(tmp_path_factory) -> Path:
     run("cmake", "--install", BUILD, "--prefix", place / "first")
     (place / "first").rename(place / "moved")
     return place / "moved"
+
+
+@pytest.fixture(scope="module")
+def lib(prefix) -> Path:
+    """lib, lib64 or another, as the system has it."""
+    (found,) = prefix.rglob("libcaesura.so")
+    return found.parent
 
 
 @pytest.fixture
@@ -70,57 +91,79 @@ def cmake_build(prefix: Path, folder: Path, *more: str) -> Path:
     return build
 
 
-def sums(prefix: Path, path: Path) -> dict[str, float]:
+def sums(lib: Path, path: Path) -> dict[str, float]:
     """Each dump's sum of the field, by an h5py that knows the installed filter and nothing else."""
-    plugins = prefix / "lib" / "hdf5" / "plugin"
-    return json.loads(run(sys.executable, "-c", READ, path, HDF5_PLUGIN_PATH=plugins))
+    return json.loads(run(sys.executable, "-c", READ, path, HDF5_PLUGIN_PATH=lib / "hdf5/plugin"))
 
 
-def test_cplusplus_finds_targets_of_each_component(prefix, example, tmp_path):
+def test_cplusplus_finds_targets_of_each_component(prefix, lib, example, tmp_path):
     build = cmake_build(prefix, example("cpp"))
     assert "at most" in run(build / "frame")
     run(build / "heat", tmp_path / "heat.h5")
-    written = sums(prefix, tmp_path / "heat.h5")
+    written = sums(lib, tmp_path / "heat.h5")
     assert list(written) == ["0", "10", "20"]
     assert all(value != 0 for value in written.values())
-    if (prefix / "lib" / "libcaesura_parallel.so").exists():
+    if (lib / "libcaesura_parallel.so").exists():
         run(build / "heat_parallel", tmp_path / "parallel.h5")
-        assert sums(prefix, tmp_path / "parallel.h5") == written
+        assert sums(lib, tmp_path / "parallel.h5") == written
         needed = run("readelf", "-d", build / "heat_parallel")
         assert "libcaesura_parallel.so.0" in needed and "libcaesura.so" not in needed
 
 
-def test_c_by_pkg_config(prefix, example, tmp_path):
+def test_c_by_pkg_config(prefix, lib, example, tmp_path):
     folder = example("c")
-    run("make", cwd=folder, PKG_CONFIG_PATH=prefix / "lib" / "pkgconfig")
+    run("make", cwd=folder, PKG_CONFIG_PATH=lib / "pkgconfig")
     run(folder / "heat", tmp_path / "heat.h5")
-    assert len(sums(prefix, tmp_path / "heat.h5")) == 10
+    assert len(sums(lib, tmp_path / "heat.h5")) == 10
+
+
+def test_the_client_of_a_service_is_in_the_library(prefix, lib, tmp_path):
+    """Nobody calls it by name, so a linker might leave it out: transports would be unknown."""
+    if not (prefix / "bin" / "caesura-serve").exists():
+        pytest.skip("this build has no service")
+    (tmp_path / "ask.c").write_text(ASK_FOR_A_SERVICE)
+    flags = run("pkg-config", "--cflags", "--libs", "caesura", PKG_CONFIG_PATH=lib / "pkgconfig")
+    run("cc", "ask.c", "-o", "ask", *flags.split(), f"-Wl,-rpath,{lib}", cwd=tmp_path)
+    assert "nobody-listens.sock: cannot connect" in run(tmp_path / "ask", cwd=tmp_path)
 
 
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran here")
-def test_fortran(prefix, example, tmp_path):
+def test_fortran(prefix, lib, example, tmp_path):
     build = cmake_build(prefix, example("fortran"))
     assert run(build / "heat", cwd=tmp_path) == ""  # it prints what went wrong
-    assert len(sums(prefix, tmp_path / "heat.h5")) == 10
+    assert len(sums(lib, tmp_path / "heat.h5")) == 10
 
 
-def test_python_and_its_command_line(prefix, example, tmp_path):
-    (packages,) = prefix.glob("lib/python*/site-packages")
+def test_python_and_its_command_line(prefix, lib, example, tmp_path):
+    (packages,) = lib.glob("python*/site-packages")
     place = "import caesura; print(caesura.__file__)"
     shown = run(sys.executable, "-P", "-c", place, cwd=tmp_path, PYTHONPATH=packages)
     assert Path(shown.strip()).is_relative_to(prefix)
     script = example("python") / "heat.py"
     run(sys.executable, script, tmp_path / "heat.h5", PYTHONPATH=packages)
-    assert len(sums(prefix, tmp_path / "heat.h5")) == 10
+    assert len(sums(lib, tmp_path / "heat.h5")) == 10
     # Its first line asks for pythonX.Y of the PATH.
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     said = run(prefix / "bin" / "caesura", "info", tmp_path / "heat.h5", "--json", PATH=path)
     assert json.loads(said)
     ask = "import caesura.serving, caesura.vol as v; print(caesura.serving.program_path())"
-    if (prefix / "lib" / "hdf5" / "vol").exists():
+    if (lib / "hdf5" / "vol").exists():
         ask += "; print(v.connector_path())"
     for found in run(sys.executable, "-P", "-c", ask, PYTHONPATH=packages).split():
         assert Path(found).is_relative_to(prefix)
+
+
+def test_hdf5_loads_the_installed_connector(prefix, lib):
+    plugin = lib / "hdf5" / "vol" / "libcaesura_vol.so"
+    if not plugin.exists():
+        pytest.skip("this build has no connector")
+    # An application brings HDF5 1.14 along; here it is where the build found it.
+    dynamic = run("readelf", "-dW", BUILD / "vol" / "libcaesura_vol.so")
+    libraries = ":".join(re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic))
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    command = (prefix / "bin" / "caesura", "vol", "check", "--json")
+    said = json.loads(run(*command, PATH=path, LD_LIBRARY_PATH=libraries))
+    assert (said["loaded"], said["plugin"]) == (True, str(plugin))
 
 
 def test_an_unknown_component_is_an_error_that_names_it(prefix, tmp_path):
@@ -152,12 +195,12 @@ def test_nothing_names_the_build_or_the_first_prefix(prefix):
             assert not [name for name in names if name in content], path
 
 
-def test_what_is_there(prefix):
+def test_what_is_there(prefix, lib):
     """Each plugin lies alone in its directory, because HDF5 opens whatever it finds there."""
     assert (prefix / "include" / "caesura" / "writer.hpp").exists()
-    assert [path.name for path in (prefix / "lib/hdf5/plugin").iterdir()] == ["libh5caesura.so"]
-    assert (prefix / "lib" / "libcaesura.so").resolve().name.startswith("libcaesura.so.0.")
+    assert [path.name for path in (lib / "hdf5/plugin").iterdir()] == ["libh5caesura.so"]
+    assert (lib / "libcaesura.so").resolve().name.startswith("libcaesura.so.0.")
     assert (prefix / "share" / "man" / "man1" / "caesura-info.1").exists()
-    vol = prefix / "lib" / "hdf5" / "vol"
+    vol = lib / "hdf5" / "vol"
     if vol.exists():
         assert [path.name for path in vol.iterdir()] == ["libcaesura_vol.so"]

@@ -167,7 +167,8 @@ def shown(state: State) -> Group:
     """All of it, plain enough for any terminal."""
     done = state.committed
     parts: list[Any] = [Text.from_markup(f"[bold]{escape(state.path)}[/bold]: {state.words()}")]
-    last = f", the last of iteration {done.last}" if done.last is not None else ""
+    # Files of a program's own know no iterations.
+    last = f", the last of iteration {done.last}" if done.last or done.dumps == 1 else ""
     ratio = f", ratio {done.raw_bytes / done.stored_bytes:.3g}" if done.stored_bytes else ""
     parts.append(Text(f"{_dumps(done.dumps)} committed{last}; {bytes_text(done.raw_bytes)} raw, "
                       f"{bytes_text(done.stored_bytes)} stored{ratio}"))  # fmt: skip

@@ -63,7 +63,8 @@ class Follower:
         """A piece: an event a line, each but the last one with a comma behind it. False: nothing
         new is whole."""
         file.seek(self._read)
-        text = file.read(_PIECE_BYTES)
+        # Where a file system tells the length before the bytes, zeros stand in for them.
+        text = file.read(_PIECE_BYTES).partition(b"\0")[0]
         lines, raw = text.splitlines(keepends=True), []
         for number, line in enumerate(lines):
             words = line.strip().strip(b"[,").strip()

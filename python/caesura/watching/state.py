@@ -22,7 +22,7 @@ from caesura.watching.following import Follower
 _LIMITS = 0.9  # of the time between dumps: a lane that takes more has no room left
 _FELT = 0.05  # of the application's time: copying alone takes 3 to 4 % where much is handed over
 _SILENT = 3.0  # times between dumps
-_OPENPMD = re.compile(r"/data/\d+/(?:meshes/|fields/)?")
+_OPENPMD = re.compile(r"/data/(\d+)/(?:meshes/|fields/)?")
 
 
 @dataclass
@@ -154,7 +154,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class _Dataset:
-    path: str
+    name: str  # of the field
     iteration: int
     raw_bytes: int
     stored_bytes: int
@@ -210,7 +210,7 @@ class Watcher:
 
     def _committed(self) -> Committed:
         found = Committed()
-        iterations = set()
+        dumps = set()
         for path in files_of([self._path]):
             changed_s = path.stat().st_mtime
             held = self._held_by(path)
@@ -221,10 +221,12 @@ class Watcher:
             found.file_bytes += held.file_bytes
             found.unfinished |= held.unfinished
             for dataset in held.datasets:
-                iterations.add(dataset.iteration)
+                # A program's own files, which the connector captured, know no iterations: each is
+                # a dump.
+                dumps.add((dataset.iteration, None if dataset.iteration else path))
                 _add(found.fields, dataset)
-        found.dumps = len(iterations)
-        found.last = max(iterations, default=None)
+        found.dumps = len(dumps)
+        found.last = max((iteration for iteration, _ in dumps), default=None)
         return found
 
     def _held_by(self, path: Path) -> _Held | None:
@@ -248,7 +250,12 @@ class Watcher:
         if looks_like_hdf5(path):
             info = self._core.OpenFile(str(path), lock=False).info()
             datasets = [
-                _Dataset(one["path"], one["iteration"], one["raw_bytes"], one["stored_bytes"])
+                _Dataset(
+                    name_of(one["path"], one["iteration"]),
+                    iteration_of(one["path"], one["iteration"]),
+                    one["raw_bytes"],
+                    one["stored_bytes"],
+                )
                 for one in info["datasets"]
             ]
             return _Held(info["file_bytes"], info["needs_recover"], datasets)
@@ -265,9 +272,15 @@ def name_of(path: str, iteration: int) -> str:
     return re.sub(rf"(?<!\d)0*{iteration}(?!\d)", "*", path, count=1)
 
 
+def iteration_of(path: str, listed: int) -> int:
+    """As openPMD has it in the path, which counts also in files that the connector captured, else
+    as the file lists it."""
+    match = _OPENPMD.match(path)
+    return int(match[1]) if match else listed
+
+
 def _add(fields: dict[str, Field], dataset: _Dataset) -> None:
-    name = name_of(dataset.path, dataset.iteration)
-    one = fields.setdefault(name, Field(name))
+    one = fields.setdefault(dataset.name, Field(dataset.name))
     one.raw_bytes += dataset.raw_bytes
     one.stored_bytes += dataset.stored_bytes
     if dataset.iteration >= one.last:
