@@ -137,6 +137,17 @@ def entry(package: Path, home: Home, shown: str) -> str:
     return _assigned(tree, home.name, shown)
 
 
+def made_by_others(package: Path, known: dict[str, Home]) -> str:
+    """Public classes that nobody imports by name: what the calls of public ones return."""
+    text = ""
+    for module in sorted({home.module for home in known.values()} - {"", COMPILED}):
+        for node in _tree(package, module).body:
+            public = isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+            if public and Home(module, node.name) not in known.values():
+                text += _class(node, f"caesura.{module}.{node.name}")
+    return text
+
+
 def module_section(package: Path, module: str) -> str:
     """A module that is public as a whole."""
     tree = _tree(package, module)
@@ -156,4 +167,5 @@ def page(package: Path) -> str:
             text += entry(package, known[name], f"caesura.{name}")
         else:
             modules.append(name)
+    text += "## What these return\n\n" + made_by_others(package, known)
     return text + "".join(module_section(package, name) for name in (*modules, *MORE_MODULES))
