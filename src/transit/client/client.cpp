@@ -238,7 +238,7 @@ Status Client::loss() const {
 
 void Client::note_refusal(const std::string& path, const Status& why) {
     const std::lock_guard lock(mutex_);
-    refusals_[path] = why;
+    refusals_.try_emplace(path, why);  // what is said is the first, whenever somebody asks
 }
 
 Status Client::refusal(const std::string& path) const {
