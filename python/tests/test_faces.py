@@ -204,7 +204,7 @@ WORDS = {
     ),
     "observation calls for other tools": ("-", ("caesura_observe",), ("caesura_observe",), "-"),
     "reading: list, boxes into any strides, all cores": (
-        ('class Reader',),
+        ("class Reader",),
         ("class Reader", "def read"),
         ("caesura_reader_read",),
         ("caesura_open", "read_values"),
