@@ -31,9 +31,9 @@ class CallHelpers {
 
     /// How many make a call, the caller included.
     int threads() const { return wanted_ + 1; }
-    /// work(0) to work(pieces - 1), each once, in any order, by several threads at a time; all are
-    /// made when it returns. What the first of those that throw has thrown comes out of it.
-    /// One thread at a time. @param pieces  fewer than 2^32.
+    /// Makes work(0) to work(pieces - 1), each once, in any order, by several threads at a time.
+    /// Returns when all are made. If some throw, it then throws the first exception.
+    /// One caller at a time. @param pieces  fewer than 2^32.
     void for_each(std::size_t pieces, const std::function<void(std::size_t)>& work);
     /// memcpy. Cost: with a thread more about half of one thread's time, where memory allows it.
     void copy(std::byte* to, const std::byte* from, std::size_t bytes);

@@ -6,8 +6,8 @@
 //  - What another rank has to say reaches rank 0 with the next exchange (Round::exchange), and
 //  never
 //    makes one by itself.
-//  - One write() a line: whole, between the lines of other processes. What cannot be said is not an
-//    error.
+//  - Each line is one write(), so that lines of other processes do not cut it. A failed write() is
+//    no error.
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,9 @@
     codec changes its ways a tighter one may take less.
  2. The codec with the best ratio is taken.
  3. Its bound, rounded down to three figures, is held against all values of all dumps; it is moved
-    until it meets the goal there. What comes out was measured on all of them, and so was the ratio
-    without loss, which it has to exceed: a sample may be of the calm part of a field.
+    until it meets the goal there. The quality and the ratio of the answer are measured on all
+    values. The ratio without loss is measured on all values too, because a sample may show the
+    calm part of a field alone. The answer's ratio exceeds it.
 
 Assumed in 1 and 3: quality falls as the bound is loosened. Noise may hide a bound that is looser
 still; that the one given meets the goal does not rest on it.
