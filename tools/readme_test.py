@@ -27,19 +27,24 @@ return 0;
 """
 
 
+def compile_without_a_warning(source: Path, text: str, compiler: str, *options: str) -> None:
+    """Check the text of a program; where there is no such compiler, skip."""
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    source.write_text(text)
+    command = [compiler, *options, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
+    command += [f"-I{ROOT / 'include'}", str(source)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_cpp_example_compiles_without_a_warning(tmp_path):
-    compiler = shutil.which("mpicxx")
-    if compiler is None:
-        pytest.skip("no mpicxx")
     (example,) = re.findall(r"```cpp\n(.*?)```", README, re.DOTALL)
     includes = "\n".join(re.findall(r"^#include .*$", example, re.MULTILINE))
     body = re.sub(r"^#include .*\n", "", example, flags=re.MULTILINE)
-    source = tmp_path / "example.cpp"
-    source.write_text(AROUND.format(includes=includes, body=body))
-    command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-DOMPI_SKIP_MPICXX"]
-    command += ["-DMPICH_SKIP_MPICXX", "-fsyntax-only", f"-I{ROOT / 'include'}", str(source)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    text = AROUND.format(includes=includes, body=body)
+    options = ("-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
+    compile_without_a_warning(tmp_path / "example.cpp", text, "mpicxx", *options)
 
 
 def test_its_make_targets_are_there():
@@ -61,20 +66,11 @@ return 0;
 
 
 def test_the_c_of_the_guide_compiles_without_a_warning(tmp_path):
-    compiler = shutil.which("mpicc")
-    if compiler is None:
-        pytest.skip("no mpicc")
     page = (ROOT / "docs" / "guide" / "c.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```c\n(.*?)```", page, re.DOTALL)
-    source = tmp_path / "example.c"
-    source.write_text(C_AROUND.format(body=example))
-    command = [compiler, "-std=c99", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    done = subprocess.run(
-        [*command, "-Wno-unused-function", f"-I{ROOT / 'include'}", str(source)],
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
+    text = C_AROUND.format(body=example)
+    options = ("-std=c99", "-Wno-unused-function")
+    compile_without_a_warning(tmp_path / "example.c", text, "mpicc", *options)
 
 
 READS = {"python": ast.parse, "toml": tomllib.loads}
