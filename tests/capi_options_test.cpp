@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -137,6 +138,52 @@ TEST(COptions, paths_are_those_of_the_layout) {
     EXPECT_EQ(info->datasets[0].spec.path, "/step_000012/v/x");
     EXPECT_EQ(info->datasets[0].iteration, 12u);
     std::filesystem::remove(path);
+}
+
+/// Three dumps of 400 kB by a Writer that may hold 64 KiB. @return  what stderr got.
+std::string stderr_of_a_small_budget(const caesura_options& options) {
+    const auto path = std::filesystem::temp_directory_path() /
+                      ("caesura_c_messages_" + std::to_string(::getpid()) + ".h5");
+    testing::internal::CaptureStderr();
+    caesura_writer* writer = nullptr;
+    EXPECT_EQ(caesura_writer_create(path.c_str(), nullptr, &options, &writer), CAESURA_OK);
+    const std::uint64_t shape[] = {100'000}, offset[] = {0};
+    const std::vector<float> values(shape[0], 1.0F);
+    std::uint32_t field = 0;
+    EXPECT_EQ(caesura_define_field(writer, "rho", CAESURA_FLOAT32, 1, shape, CAESURA_LOSSLESS, 0.0,
+                                   &field),
+              CAESURA_OK);
+    for (std::uint64_t n = 0; n < 3; ++n) {
+        EXPECT_EQ(caesura_begin_iteration(writer, n), CAESURA_OK);
+        EXPECT_EQ(caesura_begin_dump(writer, 0.1 * static_cast<double>(n), 1.0), CAESURA_OK);
+        EXPECT_EQ(caesura_put(writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+                  CAESURA_OK);
+        EXPECT_EQ(caesura_end_iteration(writer), CAESURA_OK) << last_error();
+    }
+    EXPECT_EQ(caesura_writer_close(writer), CAESURA_OK) << last_error();
+    std::filesystem::remove(path);
+    return testing::internal::GetCapturedStderr();
+}
+
+// In this order in one process: stderr gets each kind of line once.
+TEST(COptions, what_a_user_must_know_reaches_the_callback_or_else_stderr_once) {
+    caesura_options options = CAESURA_OPTIONS_DEFAULT;
+    options.memory_bytes = 1 << 16;
+    options.chunk_bytes = 1 << 18;
+    std::vector<std::string> heard;
+    options.on_message = [](void* context, const char* message) {
+        static_cast<std::vector<std::string>*>(context)->emplace_back(message);
+    };
+    options.message_context = &heard;
+    EXPECT_EQ(stderr_of_a_small_budget(options), "");
+    ASSERT_FALSE(heard.empty());
+    EXPECT_NE(heard.front().find("memory budget of 65536"), std::string::npos) << heard.front();
+
+    options.on_message = nullptr;
+    const std::string said = stderr_of_a_small_budget(options);
+    EXPECT_TRUE(said.starts_with("caesura: rank 0: iteration 0 needs ")) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    EXPECT_EQ(stderr_of_a_small_budget(options), "");
 }
 
 }  // namespace

@@ -308,6 +308,9 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     file->alone_ = is_alone(call.access);
     file->was_there_ = !call.creates();
     file->members_ = std::move(members);
+    const bool has_rank_0 = covers(file->members_, {0});
+    losses::watch(file.get(),
+                  {file->config_, file->name_, has_rank_0 ? world_rank() == 0 : file->rank() == 0});
     const auto have = file->have_shared_file(call, why);
     if (have.ok() && !*have) return std::optional<Opened>{};
     Status mine = have.status();
@@ -334,9 +337,6 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     follow_external_links();
     watch_term(*file->config_);
     listen_for_ends();
-    const bool has_rank_0 = covers(file->members_, {0});
-    losses::watch(file.get(),
-                  {file->config_, file->name_, has_rank_0 ? world_rank() == 0 : file->rank() == 0});
     file->recall_name();
     file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});

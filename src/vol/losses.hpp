@@ -1,9 +1,9 @@
 // Files that are given up. Wherever that happens it comes through here, once, to the closing line
 // and the report.
 //
-// A captured file is watched from its opening on, until all of it is committed and nobody uses it,
-// or until it is given up: so nothing is said twice, and what is watched when the process is ended
-// from outside is what is given up then.
+// A captured file is watched from before it is made or opened until all of it is committed and
+// nobody uses it, or until it is given up: so nothing is said twice, and what is watched when the
+// process is ended from outside is what is given up then.
 //
 // Invariants:
 //  - Any thread, behind a lock: the one that ends the process on SIGTERM (on_term.hpp) comes while
@@ -49,7 +49,8 @@ void forget(const CapturedFile* file);
 /// @param alone  no other rank knows it.
 void give_up(const CapturedFile* file, GivenUp how, const Status& why, const Uncommitted& left,
              const WriterReport& mine, bool alone = false);
-/// The process ends now, whatever the application's thread is at.
+/// The process ends now, whatever the application's thread is at. A thread that opens, closes or
+/// completes a file after it waits there for the end: nobody would tell of that file. Once only.
 /// @param event  what ends it: "SIGTERM".
 void give_up_all(const std::string& event);
 

@@ -94,6 +94,13 @@ bool add(Report& report, json& list, json entry) {
     return true;
 }
 
+void add_file(Report& report, const std::string& path, json entry) {
+    if (add(report, report.files, std::move(entry)))
+        report.newest[path] = report.files.size() - 1;
+    else
+        report.newest.erase(path);
+}
+
 Status write(const std::string& pattern, const Report& report) {
     std::string path = pattern;
     const int rank = known_world_rank();
@@ -126,10 +133,7 @@ void report_file(const std::shared_ptr<const Config>& config, const std::string&
     if (!report) return;
     json entry = {{"path", path}, {"handled_by", captured ? "caesura" : "native"}};
     if (!why.empty()) entry["why"] = why;
-    if (add(*report, report->files, std::move(entry)))
-        report->newest[path] = report->files.size() - 1;
-    else
-        report->newest.erase(path);
+    add_file(*report, path, std::move(entry));
 }
 
 namespace {
@@ -242,7 +246,11 @@ void report_given_up(const GivenUpFile& file, const WriterReport& mine) {
     note_closed(file.config, closed_of(totals));
     if (file.is_said) note_given_up(file.how, file.why);
     const Locked report(file.config);
-    json* const entry = report.file(file.path);
+    json* entry = report.file(file.path);
+    if (entry == nullptr && report) {  // the process ends while the file is being made
+        add_file(*report, file.path, {{"path", file.path}, {"handled_by", "caesura"}});
+        entry = report.file(file.path);
+    }
     if (entry == nullptr) return;
     if (totals.dumps > 0) (*entry)["blocks"] = to_json(totals);
     (*entry)["error"] = file.why;
