@@ -160,14 +160,17 @@ def test_a_synopsis_has_the_options_that_the_command_has(command):
         assert known <= named, f"{sorted(known - named)} are not on the page"
 
 
-# What keeps the rules: each of these once was a page that nobody ran.
-def block(text: str, page: str = "docs/guide/none.md") -> list[str]:
+NONE = "docs/guide/" + "none.md"  # a page that there is not
+
+
+def block(text: str, page: str = NONE) -> list[str]:
+    """What is said of a page."""
     return page_code.complaints(page, page_code.blocks_of(page, text))
 
 
 def test_a_block_that_nothing_runs_is_told_by_its_line():
     (said,) = block("# A\n\n```cpp\nint x;\n```\n")
-    assert said.startswith("docs/guide/none.md:3 (cpp 1): nothing runs it")
+    assert said.startswith(f"{NONE}:3 (cpp 1): nothing runs it")
 
 
 def test_a_block_without_a_language_is_told():
@@ -188,11 +191,11 @@ def test_a_reason_excuses_the_next_block_only():
 
 def test_a_test_that_does_not_name_the_page_runs_nothing_of_it():
     (said,) = block("<!-- run by: tests/test_site.py -->\n```cpp\na\n```\n")
-    assert "tests/test_site.py is no test that names docs/guide/none.md" in said
+    assert f"tests/test_site.py is no test that names {NONE}" in said
 
 
 def test_python_and_shell_run_without_a_frame(tmp_path):
-    page, text = "docs/guide/none.md", "```python\nopen('a', 'w')\n```\n\n```sh\ntest -e a\n```\n"
+    page, text = NONE, "```python\nopen('a', 'w')\n```\n\n```sh\ntest -e a\n```\n"
     blocks = page_code.blocks_of(page, text)
     assert block(text) == []
     page_code.run_as_typed(page, blocks, tmp_path)

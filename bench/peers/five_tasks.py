@@ -1,11 +1,12 @@
 """Five tasks of a scientist with h5py, ADIOS2, openPMD-api, Zarr and Caesura: what each needs.
 
-    five_tasks.py --install DIR     an environment for each peer in DIR, timed; Caesura's is this one
+    five_tasks.py --install DIR     an environment for each peer in DIR, timed
     five_tasks.py --peers DIR       run the tasks with them, check every result, print the table
 
-Lines are those of the scripts in bench/peers/tasks, without blanks, comments and docstrings; commands
-are what a user types to run them. Each script is run in an empty folder, and what it made is read
-back and compared with the field. Results: out/bench/five_tasks.json and .md.
+Caesura is that of this Python. Lines are those of the scripts in bench/peers/tasks, without blanks,
+comments and docstrings; commands are what a user types to run them. Each script is run in an empty
+folder, and what it made is read back and compared with the field. Results: five_tasks.json
+and .md in out/bench.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ RANKS = 2
 
 @dataclass(frozen=True)
 class Peer:
-    """What is installed, what is typed for each task, what cannot be done, and what is to be said."""
+    """What is installed and typed, what cannot be done, and what is to be said of the rest."""
 
     packages: tuple[str, ...] = ()
     typed: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -67,7 +68,10 @@ def usual(**other: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     }
 
 
-NO_FILTER = "in the wheel no lossy filter of hdf5plugin works (SZ3 and ZFP were tried: its HDF5 is hidden from them); a build with a shared HDF5 takes filters by number"
+NO_FILTER = (
+    "in the wheel no lossy filter of hdf5plugin works (SZ3 and ZFP were tried: its HDF5 is hidden "
+    "from them); a build with a shared HDF5 takes filters by number"
+)
 NO_COMPRESSOR = "the wheel has no compressor; a build with ZFP, SZ or MGARD has one"
 PEERS = {
     "h5py": Peer(
@@ -85,7 +89,8 @@ PEERS = {
         missing={"write": NO_COMPRESSOR, "quality": NO_COMPRESSOR},
         notes={
             "slice": "of a field that is not compressed; ADIOS2 alone reads it",
-            "overlap": "a file a rank, not compressed; the wheel knows no MPI, a build with it writes one file",
+            "overlap": "a file a rank, not compressed; the wheel knows no MPI, a build with it "
+            "writes one file",
             "kill": "one file, and no more than opening it",
         },
     ),
@@ -208,8 +213,8 @@ class Bench:
 
     def killed(self, place: Path, at: float) -> int:
         """Kill the program after so many steps; how many it had begun."""
-        program = subprocess.Popen(["bash", "-c", "exec python kill.py"], cwd=place, env=self._env,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        command = ["bash", "-c", "exec python kill.py >/dev/null 2>&1"]
+        program = subprocess.Popen(command, cwd=place, env=self._env)
         steps = place / "steps"
         while not steps.exists() or steps.read_text().count("\n") < int(at):
             if program.poll() is not None:

@@ -12,7 +12,8 @@ int main(void) {
     const hid_t file = H5Fcreate("run.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), space = H5Screate_simple(3, chunk, NULL);
     /* block c 1 */
-    const hid_t rho = H5Dcreate2(file, "rho", H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    const hid_t rho =
+        H5Dcreate2(file, "rho", H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     int i;
     for (i = 0; i < k_values; ++i) written[i] = (float)sin(0.01 * i);
     if (H5Dwrite(rho, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, written) < 0) return 1;

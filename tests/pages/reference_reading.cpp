@@ -16,7 +16,8 @@ static int write() {
     const std::vector<float> values(64 * 64 * 64, 1.0f);
     auto writer = caesura::Writer::create("run.h5", caesura::Communicator::self());
     if (!writer.ok()) return fail(writer.status());
-    auto ex = (*writer)->define_field("E/x", caesura::float32, {64, 64, 64}, caesura::absolute(0.1));
+    auto ex =
+        (*writer)->define_field("E/x", caesura::float32, {64, 64, 64}, caesura::absolute(0.1));
     if (!ex.ok()) return fail(ex.status());
     auto iteration = (*writer)->begin_iteration(3);
     (void)iteration.begin_dump(0.0).put(*ex, {{0, 0, 0}, {64, 64, 64}}, values.data());

@@ -1,4 +1,5 @@
 """A step a dump; its index entry follows its data."""
+
 from adios2 import Stream
 from field import STEPS, computing, field
 

@@ -1,4 +1,5 @@
 """A file a rank, written by a thread of ADIOS2: the wheel of PyPI knows no MPI."""
+
 import adios2
 from field import STEPS, computing, part
 from mpi4py import MPI

@@ -1,4 +1,5 @@
 """A slice of a field that was written as it is."""
+
 import adios2
 
 with adios2.FileReader("run.bp") as file:

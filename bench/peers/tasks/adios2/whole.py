@@ -1,4 +1,5 @@
 """Which dumps are whole."""
+
 import adios2
 
 with adios2.FileReader("run.bp") as file:

@@ -1,4 +1,5 @@
 """A field as it is: the wheel of PyPI has no compressor."""
+
 from adios2 import Stream
 from field import field
 

@@ -1,4 +1,5 @@
 """The field within the bound that the tool has found."""
+
 import sys
 
 import caesura

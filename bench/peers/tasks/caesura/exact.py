@@ -1,4 +1,5 @@
 """The field without loss, for the tool to try bounds on."""
+
 import caesura
 from field import field
 

@@ -1,4 +1,5 @@
 """A dump a step; the library commits each."""
+
 import caesura
 from field import BOUND, STEPS, computing, field
 

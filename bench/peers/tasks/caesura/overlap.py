@@ -1,4 +1,5 @@
 """One file for all ranks, compressed and written while they compute."""
+
 import caesura
 from field import BOUND, STEPS, computing, part
 from mpi4py import MPI

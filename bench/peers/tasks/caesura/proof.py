@@ -1,4 +1,5 @@
 """Not counted: a dump of a task as proof.npy."""
+
 import sys
 
 import caesura

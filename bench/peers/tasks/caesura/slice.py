@@ -1,4 +1,5 @@
 """A slice of it, by h5py and our filter in HDF5_PLUGIN_PATH; without our package."""
+
 import h5py
 
 with h5py.File("run.h5") as file:

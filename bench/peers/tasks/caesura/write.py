@@ -1,4 +1,5 @@
 """A field with an error bound."""
+
 import caesura
 from field import BOUND, field
 

@@ -1,4 +1,5 @@
 """A file a dump, which gets its name when it is whole."""
+
 import os
 
 import h5py

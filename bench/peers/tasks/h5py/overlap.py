@@ -1,4 +1,5 @@
 """A file a rank, written by a thread while the rank computes: h5py of PyPI knows no MPI."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import h5py

@@ -1,4 +1,5 @@
 """The loosest bound that keeps the PSNR, by bisection, and the error that it makes."""
+
 import h5py
 import hdf5plugin
 import numpy as np

@@ -1,4 +1,5 @@
 """A slice of it."""
+
 import h5py
 import hdf5plugin  # noqa: F401, registers the filters
 

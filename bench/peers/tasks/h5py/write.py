@@ -1,4 +1,5 @@
 """A field with an error bound."""
+
 import h5py
 import hdf5plugin
 from field import BOUND, field

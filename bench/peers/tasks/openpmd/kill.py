@@ -1,4 +1,5 @@
 """A file a dump, in ADIOS2's format."""
+
 import openpmd_api as io
 from field import STEPS, computing, field
 

@@ -1,4 +1,5 @@
 """A file a rank and dump by ADIOS2, whose thread writes: the wheel of PyPI knows no MPI."""
+
 import openpmd_api as io
 from field import STEPS, computing, part
 from mpi4py import MPI

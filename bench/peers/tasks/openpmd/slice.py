@@ -1,4 +1,5 @@
 """A slice of it."""
+
 import h5py
 
 with h5py.File("run.h5") as file:

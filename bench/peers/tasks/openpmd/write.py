@@ -1,4 +1,5 @@
 """A field as it is: in the wheel of PyPI no lossy filter of hdf5plugin works."""
+
 import openpmd_api as io
 from field import field
 

@@ -1,4 +1,5 @@
 """A group a dump; an attribute that is written last says that it is whole."""
+
 import zarr
 from field import BOUND, STEPS, computing, field
 from zarr.codecs.numcodecs import ZFPY

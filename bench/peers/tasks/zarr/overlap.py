@@ -1,4 +1,5 @@
 """One store: each rank writes its chunks by a thread while it computes."""
+
 from concurrent.futures import ThreadPoolExecutor
 
 import zarr

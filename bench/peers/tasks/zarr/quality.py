@@ -1,4 +1,5 @@
 """The loosest bound that keeps the PSNR, by bisection, and the error that it makes."""
+
 import numpy as np
 import zarr
 from field import PSNR, field, psnr

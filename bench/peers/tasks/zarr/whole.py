@@ -1,4 +1,5 @@
 """Which dumps are whole."""
+
 import zarr
 
 root = zarr.open_group("run.zarr", mode="r")

@@ -1,4 +1,5 @@
 """A field with an error bound."""
+
 import zarr
 from field import BOUND, field
 from zarr.codecs.numcodecs import ZFPY
