@@ -16,7 +16,8 @@ from pathlib import Path
 import caesura
 import numpy as np
 
-SHAPE = (12, 14, 16)
+SHAPE, LARGER = (12, 14, 16), (48, 32, 32)
+CHUNK = 1 << 16  # bytes: LARGER has several
 CACHE = 1 << 20
 CURVE = [(1e3, 1e-5), (1e8, 1e-3)]
 QUIET = {"calibration": "none", "on_message": lambda _: None}
@@ -24,29 +25,28 @@ QUIET = {"calibration": "none", "on_message": lambda _: None}
 
 def values_of(name: str, dtype: type, step: int, shape: tuple[int, ...] = SHAPE) -> np.ndarray:
     """Sums of products of integers, divided by a power of two: the same on every machine."""
-    grid = np.meshgrid(*(np.arange(n) for n in shape), indexing="ij")
-    k, j, i = ([np.zeros(shape, int)] * 3 + grid)[-3:]
+    k, j, i = np.indices(shape)
     seed = sum(map(ord, name)) % 7
     integer = (i * i + (3 + seed) * j * k + step * (i + 2 * j)) % 1024 + i * k
     return (integer / 64.0).astype(dtype)
 
 
-def dumps(writer: caesura.Writer, fields: dict, numbers: list[int]) -> None:
-    """A dump of every field in each of these iterations."""
+def written(
+    writer: caesura.Writer,
+    fields: dict[str, tuple[type, dict]],
+    numbers: list[int],
+    shape: tuple[int, ...] = SHAPE,
+) -> None:
+    """Define the fields, by type and options, and dump all of them in each of these iterations."""
+    defined = {
+        name: (writer.define_field(name, dtype, shape, **how), dtype)
+        for name, (dtype, how) in fields.items()
+    }
     for n in numbers:
         with writer.iteration(n) as iteration:
             dump = iteration.begin_dump(time=0.5 * n)
-            for name, (field, dtype) in fields.items():
-                dump.put(field, values_of(name, dtype, n))
-
-
-def written(writer: caesura.Writer, fields: dict[str, tuple[type, dict]], numbers: list[int]):
-    """Define the fields, by type and options, and dump them."""
-    defined = {
-        name: (writer.define_field(name, dtype, SHAPE, **how), dtype)
-        for name, (dtype, how) in fields.items()
-    }
-    dumps(writer, defined, numbers)
+            for name, (field, dtype) in defined.items():
+                dump.put(field, values_of(name, dtype, n, shape))
 
 
 def codecs(folder: Path) -> None:
@@ -82,25 +82,25 @@ def types(folder: Path) -> None:
 
 def places(folder: Path) -> None:
     """Bounds that differ from place to place, block by block and within blocks."""
-    tight = caesura.BoundMap().in_box((0, 0, 0), (4, 14, 16), 1e-5)
+    tight = caesura.BoundMap().in_box((0, 0, 0), (4, 32, 32), 1e-5)
     tight = tight.of_values(15, 20, 1e-4).where_steep(change=8, bound=0)
     fields = {"rho": (np.float32, {"absolute": 1e-2, "bound_map": tight})}
-    with caesura.Writer(folder / "places.h5", chunk_bytes=2048, **QUIET) as writer:
-        written(writer, fields, [0, 1])
+    with caesura.Writer(folder / "places.h5", chunk_bytes=CHUNK, **QUIET) as writer:
+        written(writer, fields, [0, 1], LARGER)
 
 
 def patches(folder: Path) -> None:
     """A field that is covered in parts, and that changes its shape."""
-    with caesura.Writer(folder / "patches.h5", absolute=1e-3, chunk_bytes=4096, **QUIET) as writer:
-        level = writer.define_field("rho", np.float32, (32, 32, 32), partial=True, fill_value=-1)
-        whole = values_of("rho", np.float32, 0, (32, 32, 32))
+    with caesura.Writer(folder / "patches.h5", absolute=1e-3, chunk_bytes=CHUNK, **QUIET) as writer:
+        level = writer.define_field("rho", np.float32, (64, 32, 32), partial=True, fill_value=-1)
+        whole = values_of("rho", np.float32, 0, (64, 32, 32))
         with writer.iteration(0) as iteration:
             dump = iteration.begin_dump(time=0)
             dump.put(level, whole[:16, :16, :16], offset=(0, 0, 0))
-            dump.put(level, whole[16:, 16:, :8], offset=(16, 16, 0))
-        level = writer.reshape(level, (40, 32, 32), grid_offset=(1, 2, 3))
+            dump.put(level, whole[48:, 16:, :8], offset=(48, 16, 0))
+        level = writer.reshape(level, (72, 32, 32), grid_offset=(1, 2, 3))
         with writer.iteration(1) as iteration:
-            iteration.begin_dump(time=1).put(level, whole[:8], offset=(32, 0, 0))
+            iteration.begin_dump(time=1).put(level, whole[:8], offset=(64, 0, 0))
 
 
 def particles(folder: Path) -> None:
@@ -171,18 +171,18 @@ def ranks_part(path: str) -> None:
     from mpi4py import MPI
 
     comm = MPI.COMM_WORLD
-    planes = SHAPE[0] // comm.size
+    planes = LARGER[0] // comm.size
     begin = planes * comm.rank
-    with caesura.Writer(path, comm=comm, chunk_bytes=2048, **QUIET) as writer:
-        rho = writer.define_field("rho", np.float32, SHAPE, absolute=1e-3)
-        ids = writer.define_field("ids", np.int32, SHAPE)
+    with caesura.Writer(path, comm=comm, chunk_bytes=CHUNK, **QUIET) as writer:
+        rho = writer.define_field("rho", np.float32, LARGER, absolute=1e-3)
+        ids = writer.define_field("ids", np.int32, LARGER)
         ions = writer.define_species("ions")
         x = ions.define_record("position/x", np.float64, absolute=1e-4)
         for n in (0, 1):
             with writer.iteration(n) as iteration:
                 dump = iteration.begin_dump(time=n)
                 for field, name, dtype in ((rho, "rho", np.float32), (ids, "ids", np.int32)):
-                    mine = values_of(name, dtype, n)[begin : begin + planes]
+                    mine = values_of(name, dtype, n, LARGER)[begin : begin + planes]
                     dump.put(field, mine, offset=(begin, 0, 0))
                 count = 0 if comm.rank == 2 else 50
                 dump.put_particles(x, np.arange(count) / 64.0 + comm.rank)
@@ -233,7 +233,8 @@ def connector(folder: Path) -> None:
 def has_connector() -> bool:
     """Whether this build can make `connector`."""
     build = Path(os.environ.get("CAESURA_BUILD", "build"))
-    return (build / "vol" / "libcaesura_vol.so").exists() and shutil.which("mpirun") is not None
+    there = (build / "vol" / "libcaesura_vol.so", build / "tests" / "vol" / "vol_paced")
+    return all(path.exists() for path in there) and shutil.which("mpirun") is not None
 
 
 # By name; each makes files that begin with its name.

@@ -3,8 +3,8 @@ python - <<'END'
 import caesura
 import numpy
 
-axis = numpy.linspace(0, 20, 64)
-z, y, x = numpy.meshgrid(axis, axis, axis, indexing="ij")
+long, axis = numpy.linspace(0, 20, 128), numpy.linspace(0, 20, 32)
+z, y, x = numpy.meshgrid(axis, axis, long, indexing="ij")
 noise = numpy.random.default_rng(1).normal(size=x.shape)
 with caesura.Writer("dump.h5") as writer:
     field = writer.define_field("density", numpy.float32, x.shape)

@@ -1,7 +1,9 @@
 # What the commands of the page need lies here, small; the instances and the profile are read.
 caesura() {
-    local words=("$@") # doctor says by exit code 1 that this machine needs a setting
-    command caesura "${words[@]}" || { [ "$1" = doctor ] && [ $? = 1 ]; }
+    local code=0
+    command caesura "$@" || code=$?
+    # By exit code 1 the doctor says that this machine needs a setting.
+    [ $code = 0 ] || { [ "$1" = doctor ] && [ $code = 1 ]; }
 }
 python - <<'END'
 from pathlib import Path

@@ -18,7 +18,7 @@ int main(void) {
         return fail();
     caesura_begin_iteration(writer, 0);
     caesura_begin_dump(writer, 0.0, 0.1);
-    { /* block c 1 */ }
+    /* block c 1 */
     caesura_put(writer, field, offset, extent, values, CAESURA_FLOAT32, 0);
     if (caesura_end_iteration(writer) != CAESURA_OK) return fail();
     return caesura_writer_close(writer) == CAESURA_OK ? 0 : fail();

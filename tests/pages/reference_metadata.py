@@ -7,9 +7,9 @@ with caesura.Writer("run.h5") as writer:
     rho = writer.define_field("rho", numpy.float32, (16,))
     with writer.iteration(0) as iteration:
         # block python 1
-        iteration.begin_dump(time).put(rho, numpy.ones(16, "f4"))
+        dump.put(rho, numpy.ones(16, "f4"))
 
 with caesura.open("run.h5") as file:
-    assert file.attrs["run"] == "x17"
+    assert file.attrs["run"] == b"x17"
     assert file["data/0"].attrs["redshift"] == 0.5
-    assert file["data/0/meshes/rho"].attrs["colour"] == "blue"
+    assert file["data/0/meshes/rho"].attrs["colour"] == b"blue"

@@ -2,9 +2,9 @@
 import caesura
 import numpy
 
+time = 0.5
 positions = numpy.array([0.1, 0.2, 0.3, 0.4])
 with caesura.Writer("run.h5") as writer, writer.iteration(0) as iteration:
-    dump = iteration.begin_dump(time=0)
     # block python 1
 
 with caesura.open("run.h5") as file:

@@ -1,4 +1,19 @@
-# A file with the field that the page reads, in four dumps.
+# A file with the field that the page reads, in four dumps. The package says to xarray that it has an
+# engine when it is installed; here what is said stands in a folder of this program's.
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads(Path(os.environ["CAESURA_ROOT"], "pyproject.toml").read_text())["project"]
+said = Path("caesura-0.dist-info")
+said.mkdir()
+(said / "METADATA").write_text("Metadata-Version: 2.1\nName: caesura\nVersion: 0\n")
+engines = project["entry-points"]["xarray.backends"].items()
+lines = "".join(f"{name} = {place}\n" for name, place in engines)
+(said / "entry_points.txt").write_text(f"[xarray.backends]\n{lines}")
+sys.path.append(os.getcwd())
+
 import caesura
 import numpy
 import xarray
