@@ -14,6 +14,7 @@ static int run(MPI_Comm comm) {
     if (!field.ok()) return 2;
     const std::vector<float> values(256, 1.0f);
     std::uint64_t n = 0;
+    caesura::Status status;
     for (; n < 1000; ++n) {
         auto iteration = writer->begin_iteration(n);
         (void)iteration.begin_dump(double(n)).put(*field, {{0, 0}, {16, 16}}, values.data());
@@ -21,6 +22,7 @@ static int run(MPI_Comm comm) {
         if (n == 5) std::raise(SIGTERM);
         // block cpp 1
     }
+    if (!status.ok()) return 6;
     if (n != 5 || writer->committed() != 5) return 4;
     return writer->close().ok() ? 0 : 5;
 }

@@ -21,7 +21,7 @@ contains
     ! block fortran 2
     call random_number(values)
     call caesura_begin_iteration(writer, 0)
-    call caesura_begin_dump(writer, time=0.0_real64)
+    call caesura_begin_dump(writer, time=0.0_real64, dt=0.1_real64)
     call caesura_put(writer, rho, values)
     call caesura_end_iteration(writer)
     call caesura_close(writer)
