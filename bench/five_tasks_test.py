@@ -31,7 +31,9 @@ def test_each_peer_has_the_scripts_that_it_is_said_to_need():
 
 def test_lines_are_those_that_a_user_writes(tmp_path):
     script = tmp_path / "a.py"
-    script.write_text('"""Not\n\ncounted."""\n\nimport os  # counted\n# not\nprint("""two\nlines""")\n')
+    script.write_text(
+        '"""Not\n\ncounted."""\n\nimport os  # counted\n# not\nprint("""two\nlines""")\n'
+    )
     assert five_tasks.lines_of(script) == 3
 
 

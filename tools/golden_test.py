@@ -15,8 +15,8 @@ import golden
 ROOT = Path(__file__).resolve().parent.parent
 # Of the list as it stood on the day of the freeze: so many lines, and their SHA-256. Who changes a
 # frozen file would have to change this too, and nothing may.
-FREEZE_LINES = 0
-FREEZE_SHA256 = ""
+FREEZE_LINES = 174
+FREEZE_SHA256 = "ec0bcaea3114d5c7bf7600a0c0eb810f11d54985ebc828f499a123fc825137d0"
 PINNED = "TEST(Format, header_bytes_are_pinned) {\n    EXPECT_EQ(a(), 1);\n}\n"
 
 

@@ -1,6 +1,6 @@
 """What an HDF5 file holds, as JSON: needs h5py alone, and the filters of HDF5_PLUGIN_PATH.
 
-    format_contents.py FILE...
+format_contents.py FILE...
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ def contents(path: Path) -> dict[str, dict[str, Any]]:
                 "shape": list(item.shape),
                 "chunks": list(item.chunks or ()),
                 "sha256": checksum(values),
-                "first": str(values.flat[0]) if values.size else None,
             }
         found[name] = said
 

@@ -1,9 +1,9 @@
 """Version 1 of the file format is frozen: files of the day of the freeze read as they did, and what
 is written today has version 1 and no name that the list lacks (docs/reference/format_names.md).
 
-tests/golden/version_1 holds files with zeros packed away (gzip), and beside each its contents. Made
-once, by `python test_frozen_format.py --make NAME`; no file that is there is ever made again. Starts
-ranks by mpirun.
+tests/golden/version_1 holds files with zeros packed away (gzip), and beside each its contents.
+Made once, by `python test_frozen_format.py --make NAME`; no file that is there is ever made again.
+Starts ranks by mpirun.
 """
 
 from __future__ import annotations

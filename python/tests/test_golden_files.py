@@ -1,7 +1,7 @@
 """Whole files that were made once are read by this tree, value for value.
 
 tests/golden/files holds them with zeros packed away (gzip), and decoded.json what their values are.
-They are frozen (docs/reference/format_promise.md) and not made again; `make` says how they were made.
+They are frozen (docs/reference/format_promise.md) and not made again; `make` says how they were.
 test_frozen_format.py has those of every other kind.
 """
 

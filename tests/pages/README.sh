@@ -18,4 +18,4 @@ END
 make() { command make --dry-run -C "$CAESURA_ROOT" "$@"; }
 # block sh 1
 # block sh 2
-grep -q '"dump_0' caesura.json
+grep -q dump_0 caesura.json

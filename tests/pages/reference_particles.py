@@ -6,6 +6,7 @@ time = 0.5
 positions = numpy.array([0.1, 0.2, 0.3, 0.4])
 with caesura.Writer("run.h5") as writer, writer.iteration(0) as iteration:
     # block python 1
+    assert electrons.name == "electrons"
 
 with caesura.open("run.h5") as file:
     found = file["data/0/particles/electrons"]

@@ -1,5 +1,5 @@
-# A file with the field that the page reads, in four dumps. The package says to xarray that it has an
-# engine when it is installed; here what is said stands in a folder of this program's.
+# A file with the field that the page reads, in four dumps. An installed package says to xarray that
+# it has an engine; here what it says stands in a folder of this program's.
 import os
 import sys
 import tomllib
