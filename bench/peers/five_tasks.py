@@ -16,6 +16,7 @@ import ast
 import json
 import os
 import random
+import resource
 import shlex
 import signal
 import statistics
@@ -134,6 +135,17 @@ PEERS = {
 }
 
 
+def cpu_of_children_s() -> float:
+    """CPU time of all programs that have ended: what a busy machine does not stretch much."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def added(first: dict, second: dict) -> dict:
+    """Times of two parts together."""
+    return {key: first[key] + second[key] for key in first}
+
+
 def lines_of(path: Path) -> int:
     """Lines of a script without blanks, comments and docstrings."""
     text = path.read_text(encoding="utf-8")
@@ -196,14 +208,15 @@ class Bench:
             raise SystemExit(f"{self.peer}: {command}: {done.stdout}{done.stderr}")
         return done.stdout
 
-    def timed(self, commands: tuple[str, ...], place: Path, **words: str) -> tuple[float, str]:
-        """Type them into one shell; seconds, and what the last one printed."""
+    def timed(self, commands: tuple[str, ...], place: Path, **words: str) -> tuple[dict, str]:
+        """Type them into one shell; seconds of the clock and of CPUs, and what they printed."""
         text = "\n".join(commands)
         for word, value in words.items():
             text = text.replace(word, value)
-        begin_s = time.perf_counter()
+        begin_s, cpu_s = time.perf_counter(), cpu_of_children_s()
         said = self.type("set -e\n" + text, place)
-        return time.perf_counter() - begin_s, said
+        took = {"run_s": time.perf_counter() - begin_s, "cpu_s": cpu_of_children_s() - cpu_s}
+        return took, said
 
     def error(self, place: Path, task: str, step: int) -> float:
         """The largest error of a dump that is said to be whole."""
@@ -235,64 +248,65 @@ def held(value: float, bound: float, what: str) -> None:
 def write_and_slice(bench: Bench, peer: Peer) -> dict[str, dict]:
     """The two tasks that share a file."""
     place, found = bench.place("write"), {}
-    written_s, _ = bench.timed(peer.typed["write"], place)
-    read_s, said = bench.timed(peer.typed["slice"], place, PLUGINS=bench.plugins)
+    written, _ = bench.timed(peer.typed["write"], place)
+    read, said = bench.timed(peer.typed["slice"], place, PLUGINS=bench.plugins)
     true = simulated.field(0)[48].astype(np.float64)
     held(abs(float(said) - true.sum()), simulated.BOUND * true.size, f"{bench.peer}: the slice")
     if "write" not in peer.missing:
-        found["write"] = {"run_s": written_s}
-    found["slice"] = {"run_s": read_s}
+        found["write"] = written
+    found["slice"] = read
     return found
 
 
 def overlap(bench: Bench, peer: Peer) -> dict:
     """Two ranks; the last dump is looked at."""
     place = bench.place("overlap")
-    run_s, _ = bench.timed(peer.typed["overlap"], place)
+    took, _ = bench.timed(peer.typed["overlap"], place)
     last = simulated.STEPS - 1
     held(bench.error(place, "overlap", last), simulated.BOUND, f"{bench.peer}: the last dump")
-    return {"run_s": run_s, "computing_s": simulated.STEPS * (simulated.WORK_S + simulated.WAIT_S)}
+    return {**took, "computing_s": simulated.STEPS * (simulated.WORK_S + simulated.WAIT_S)}
 
 
 def kill(bench: Bench, peer: Peer, times: int, seed: int) -> dict:
     """Kills at random instants, the same for every peer: how many dumps are whole, all right?"""
     random_ = random.Random(seed)
-    whole, asked_s = [], []
+    whole, asked = [], []
     for _ in range(times):
         place, at = bench.place("kill"), random_.uniform(3, simulated.STEPS)
         begun = bench.killed(place, at)
         if bench.peer == "caesura":
-            asks_s, _ = bench.timed((f"{peer.typed['kill'][1]} || [ $? = 1 ]",), place)
-            more_s, said = bench.timed(peer.typed["kill"][2:], place)
-            asks_s += more_s
+            asks, _ = bench.timed((f"{peer.typed['kill'][1]} || [ $? = 1 ]",), place)
+            more, said = bench.timed(peer.typed["kill"][2:], place)
+            asks = added(asks, more)
             dumps = sorted({d["iteration"] for d in json.loads(said)["datasets"]})
         else:
-            asks_s, said = bench.timed(peer.typed["kill"][1:], place)
+            asks, said = bench.timed(peer.typed["kill"][1:], place)
             dumps = [int(word) for word in said.split()]
         for step in dumps:
             held(bench.error(place, "kill", step), simulated.BOUND, f"{bench.peer}: dump {step}")
         whole.append([len(dumps), begun])
-        asked_s.append(asks_s)
-    return {"run_s": statistics.median(asked_s), "whole_of_begun": whole}
+        asked.append(asks)
+    median = {key: statistics.median(one[key] for one in asked) for key in asked[0]}
+    return {**median, "whole_of_begun": whole}
 
 
 def quality(bench: Bench, peer: Peer) -> dict:
     """A bound that keeps 60 dB, its error, and the PSNR that came out."""
     place, typed = bench.place("quality"), peer.typed["quality"]
     if bench.peer == "caesura":
-        run_s, _ = bench.timed(typed[:2], place)
+        took, _ = bench.timed(typed[:2], place)
         answer = json.loads(bench.type(f"{typed[1]} --json", place))["chosen"]
-        more_s, said = bench.timed(typed[2:], place, BOUND=repr(answer["bound"]))
-        run_s += more_s
+        more, said = bench.timed(typed[2:], place, BOUND=repr(answer["bound"]))
+        took = added(took, more)
         reached = float(answer["quality"])
         row = next(line for line in said.splitlines() if line.split()[:1] == ["rho"])
         bound, error = (float(word) for word in row.split()[2:4])
     else:
-        run_s, said = bench.timed(typed, place)
+        took, said = bench.timed(typed, place)
         bound, error, reached = map(float, said.split()[-3:])
     held(simulated.PSNR, reached, f"{bench.peer}: the PSNR")
     held(error, bound * 1.001, f"{bench.peer}: the error")
-    return {"run_s": run_s, "bound": bound, "error": error, "psnr": reached}
+    return {**took, "bound": bound, "error": error, "psnr": reached}
 
 
 def measure(name: str, python: Path, folder: Path, options: argparse.Namespace) -> dict:
@@ -313,10 +327,11 @@ def measure(name: str, python: Path, folder: Path, options: argparse.Namespace) 
 
 
 def cell(result: dict) -> str:
-    """Of the table: lines, commands, seconds."""
+    """Of the table: lines, commands, seconds of the clock and of CPUs."""
     if "missing" in result:
         return "no"
     text = f"{result['lines']} / {result['commands']} / {result['run_s']:.1f} s"
+    text += f" ({result['cpu_s']:.1f})"
     if "whole_of_begun" in result:
         text += ", " + " ".join(f"{dumps}:{begun}" for dumps, begun in result["whole_of_begun"])
     return text
