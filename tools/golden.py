@@ -6,6 +6,10 @@ Golden are the files of tests/golden, and C++ tests that hold bytes as text: tho
 
     tools/golden.py             say what differs
     tools/golden.py --update    write the list anew, for a commit that says why
+    tools/golden.py --freeze    add what is new in tests/golden to the frozen list
+
+What the frozen list names never changes: those are files of version 1 of the format, which every
+later reader has to read (docs/reference/format_promise.md). Lines are only added to it.
 """
 
 from __future__ import annotations
@@ -16,7 +20,10 @@ import sys
 from pathlib import Path
 
 LIST = "tests/golden.sha256"
+FROZEN = "tests/golden.frozen.sha256"
 FOLDER = "tests/golden"
+# A line for each frame; new frames add lines, so each line is frozen by itself.
+LINES = "tests/golden/decoded.txt"
 PINNED = re.compile(r"^TEST(?:_F|_P)?\((\w+), (\w+_are_pinned)\) \{\n.*?^\}\n", re.MULTILINE | re.S)
 WHY = (
     "Golden bytes are what files on users' disks look like. If this change is meant, run "
@@ -41,10 +48,20 @@ def golden_hashes(root: Path) -> dict[str, str]:
     return found
 
 
-def listed_hashes(root: Path) -> dict[str, str]:
-    """What the list says: lines of a hash, two spaces, a name; # begins a comment."""
+def frozen_hashes(root: Path) -> dict[str, str]:
+    """Name and SHA-256 of each golden file, and of each line of the one that grows."""
+    found = {name: value for name, value in golden_hashes(root).items() if name.startswith(FOLDER)}
+    if found.pop(LINES, None):
+        for line in (root / LINES).read_text(encoding="utf-8").splitlines():
+            frame = line.split(" ", 1)[0]
+            found[f"{LINES} {frame}"] = hashlib.sha256(line.encode()).hexdigest()
+    return found
+
+
+def listed_hashes(root: Path, listing: str = LIST) -> dict[str, str]:
+    """What a list says: lines of a hash, two spaces, a name; # begins a comment."""
     listed = {}
-    for line in (root / LIST).read_text(encoding="utf-8").splitlines():
+    for line in (root / listing).read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             value, name = line.split("  ", 1)
             listed[name] = value
@@ -64,6 +81,27 @@ def differences(root: Path) -> list[str]:
     return said
 
 
+def thawed(root: Path) -> list[str]:
+    """A sentence for each frozen thing that is not as it was, or that nobody has frozen yet."""
+    found, listed = frozen_hashes(root), listed_hashes(root, FROZEN)
+    said = [f"{name} is frozen and missing" for name in sorted(listed.keys() - found.keys())]
+    said += [
+        f"{name} is frozen and has changed"
+        for name in sorted(found.keys() & listed.keys())
+        if found[name] != listed[name]
+    ]
+    new = sorted(found.keys() - listed.keys())
+    return said + [f"{name} is new: 'tools/golden.py --freeze' freezes it" for name in new]
+
+
+def freeze(root: Path) -> None:
+    """Add what is new to the end of the frozen list; what stands there stays."""
+    listed = listed_hashes(root, FROZEN)
+    new = {name: value for name, value in frozen_hashes(root).items() if name not in listed}
+    with (root / FROZEN).open("a", encoding="utf-8") as out:
+        out.writelines(f"{value}  {name}\n" for name, value in sorted(new.items()))
+
+
 def write_list(root: Path) -> None:
     """Make the list say what is there."""
     head = "# SHA-256 of all golden bytes: tools/golden.py. A commit that changes one says why.\n"
@@ -77,7 +115,10 @@ def main() -> int:
     if "--update" in sys.argv[1:]:
         write_list(root)
         return 0
-    said = differences(root)
+    if "--freeze" in sys.argv[1:]:
+        freeze(root)
+        return 0
+    said = thawed(root) + differences(root)
     for sentence in said:
         print(sentence)
     if said:

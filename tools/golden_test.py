@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from pathlib import Path
 
@@ -11,6 +12,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import golden
 
+ROOT = Path(__file__).resolve().parent.parent
+# Of the list as it stood on the day of the freeze: so many lines, and their SHA-256. Who changes a
+# frozen file would have to change this too, and nothing may.
+FREEZE_LINES = 174
+FREEZE_SHA256 = "ec0bcaea3114d5c7bf7600a0c0eb810f11d54985ebc828f499a123fc825137d0"
 PINNED = "TEST(Format, header_bytes_are_pinned) {\n    EXPECT_EQ(a(), 1);\n}\n"
 
 
@@ -25,11 +31,13 @@ def tree(tmp_path):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     golden.write_list(tmp_path)
+    (tmp_path / golden.FROZEN).write_text("# Frozen.\n")
+    golden.freeze(tmp_path)
     return tmp_path
 
 
 def test_no_golden_bytes_have_changed_in_this_tree():
-    said = golden.differences(Path(__file__).resolve().parent.parent)
+    said = golden.differences(ROOT)
     assert not said, "\n".join([*said, golden.WHY])
 
 
@@ -71,3 +79,49 @@ def test_pinned_bytes_may_move_to_another_room(tree):
     (tree / "src/ledger").mkdir()
     (tree / "src/store/format_test.cpp").rename(tree / "src/ledger/format_test.cpp")
     assert golden.differences(tree) == []
+
+
+def test_no_frozen_file_has_changed_in_this_tree():
+    assert golden.thawed(ROOT) == []
+
+
+def test_the_list_of_the_day_of_the_freeze_stands_as_it_was():
+    lines = (ROOT / golden.FROZEN).read_text(encoding="utf-8").splitlines(keepends=True)
+    assert len(lines) >= FREEZE_LINES
+    frozen = "".join(lines[:FREEZE_LINES])
+    assert hashlib.sha256(frozen.encode()).hexdigest() == FREEZE_SHA256
+
+
+def test_an_update_does_not_excuse_a_frozen_file(tree):
+    (tree / "tests/golden/a.cae").write_text("two")
+    golden.write_list(tree)
+    golden.freeze(tree)
+    assert golden.differences(tree) == []
+    assert golden.thawed(tree) == ["tests/golden/a.cae is frozen and has changed"]
+
+
+def test_a_frozen_file_cannot_go(tree):
+    (tree / "tests/golden/a.cae").unlink()
+    golden.write_list(tree)
+    assert golden.thawed(tree) == ["tests/golden/a.cae is frozen and missing"]
+
+
+def test_what_is_new_is_frozen_behind_what_was(tree):
+    before = (tree / golden.FROZEN).read_text()
+    (tree / "tests/golden/c.cae").write_text("three")
+    (said,) = golden.thawed(tree)
+    assert said.startswith("tests/golden/c.cae is new")
+    golden.freeze(tree)
+    assert golden.thawed(tree) == []
+    assert (tree / golden.FROZEN).read_text().startswith(before)
+
+
+def test_lines_of_the_list_of_frames_may_be_added_and_not_changed(tree):
+    lines = tree / golden.LINES
+    lines.write_text("a 1\n")
+    golden.freeze(tree)
+    lines.write_text("a 1\nb 2\n")
+    golden.freeze(tree)
+    assert golden.thawed(tree) == []
+    lines.write_text("a 3\nb 2\n")
+    assert golden.thawed(tree) == [f"{golden.LINES} a is frozen and has changed"]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import caesura
 import numpy as np
@@ -267,17 +264,3 @@ def test_an_exception_inside_saves_nothing_and_gives_the_file_free(tmp_path):
         raise KeyError
     with caesura.Checkpointer(device(), SHAPE, path=path, mode="r+", **MACHINE) as checkpointer:
         assert checkpointer.numbers == []
-
-
-def test_the_example_of_the_documentation_runs(tmp_path):
-    page = Path(__file__).resolve().parents[2] / "docs" / "guide" / "checkpoints.md"
-    if not page.exists():
-        pytest.skip("the documentation is not beside the tests")
-    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
-    package = Path(caesura.__file__).absolute().parent.parent
-    answer = subprocess.run(
-        [sys.executable, "-c", example], cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(package)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert answer.returncode == 0, answer.stderr
-    assert (tmp_path / "run.h5").stat().st_size > 0

@@ -1,8 +1,8 @@
 """Whole files that were made once are read by this tree, value for value.
 
 tests/golden/files holds them with zeros packed away (gzip), and decoded.json what their values are.
-Made by `python test_golden_files.py --make`, and a commit that does so says why. A file
-that is made anew has other bytes, as its run id is random, and the same content.
+They are frozen (docs/reference/format_promise.md) and not made again; `make` says how they were.
+test_frozen_format.py has those of every other kind.
 """
 
 from __future__ import annotations

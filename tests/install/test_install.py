@@ -205,3 +205,31 @@ def test_what_is_there(prefix, lib):
     vol = lib / "hdf5" / "vol"
     if vol.exists():
         assert [path.name for path in vol.iterdir()] == ["libcaesura_vol.so"]
+
+
+def cmake_of(page: str) -> list[str]:
+    """The lines of CMake that a page shows: one that finds us, and those that link."""
+    text = (ROOT / "docs" / "guide" / page).read_text(encoding="utf-8")
+    (block,) = re.findall(r"```cmake\n(.*?)```", text, re.DOTALL)
+    return block.splitlines()
+
+
+# docs/guide/c.md shows how examples/c is built: test_c_by_pkg_config does that.
+@pytest.mark.parametrize(
+    ("page", "target", "source"),
+    [("install.md", "program", "frame.cpp"), ("writer.md", "app", "heat.cpp")],
+)
+def test_the_cmake_of_the_guides_builds_a_program(prefix, lib, tmp_path, page, target, source):
+    """Of docs/guide/install.md and docs/guide/writer.md; each line that links, by itself."""
+    found, *links = cmake_of(page)
+    if not (lib / "libcaesura_parallel.so").exists():
+        links = [line for line in links if "parallel" not in line]
+    for number, link in enumerate(links):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        shutil.copy(ROOT / "examples" / "cpp" / source, folder)
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(page LANGUAGES C CXX)\n"
+            f"{found}\nadd_executable({target} {source})\n{link}\n"
+        )
+        run(cmake_build(prefix, folder) / target, cwd=folder)

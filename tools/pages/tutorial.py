@@ -7,53 +7,27 @@ after the other. Needs the environment of `make test`; PICTURES is docs/pictures
 from __future__ import annotations
 
 import base64
-import os
-import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 import zlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import page_code  # noqa: E402
+
 PAGE = ROOT / "docs" / "guide" / "tutorial.md"
 SIDE = 288  # of a slice in the picture
 
 
-def blocks(page: str, language: str) -> list[str]:
-    """The fenced blocks of a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-
-
 def run(folder: Path, package: Path) -> str:
     """Do in `folder` what the page says; what the commands printed."""
-    page = PAGE.read_text(encoding="utf-8")
-    for text in blocks(page, "python"):
-        named = re.match(r"# (\w+\.py)\n", text)
-        if not named:
-            raise ValueError(f"a Python block does not begin with its file's name: {text[:40]!r}")
-        (folder / named.group(1)).write_text(text, encoding="utf-8")
-    commands = folder / "commands"
-    commands.mkdir()
-    for name, words in (("python", ""), ("caesura", "-m caesura ")):
-        command = commands / name
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n', encoding="utf-8")
-        command.chmod(0o755)
-    env = {**os.environ, "PYTHONPATH": str(package), "COLUMNS": "120"}
-    env["PATH"] = f"{commands}:{env['PATH']}"
-    done = subprocess.run(
-        ["bash", "-ec", "".join(blocks(page, "sh"))],
-        cwd=folder,
-        env=env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(done.stdout)
-    return done.stdout
+    name = str(PAGE.relative_to(ROOT))
+    blocks = page_code.blocks_of(name, PAGE.read_text(encoding="utf-8"))
+    return page_code.run_as_typed(name, blocks, folder, PYTHONPATH=str(package))
 
 
 def _png(pixels) -> str:

@@ -1,0 +1,6 @@
+"""A slice of it."""
+
+import h5py
+
+with h5py.File("run.h5") as file:
+    print(file["data/0/meshes/rho"][48].astype("f8").sum())
