@@ -20,6 +20,7 @@ def nothing_around(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(tmp_path / "none"))
     monkeypatch.setenv("PKG_CONFIG_PATH", "")
+    monkeypatch.setattr(serving, "__file__", str(tmp_path / "package" / "caesura" / "serving.py"))
 
 
 def installed(
@@ -111,4 +112,4 @@ def test_the_command_prints_one_path_or_all(tmp_path, monkeypatch):
     monkeypatch.setenv("CAESURA_ROOT", str(place))
     assert said("connector").stdout == f"{place / 'lib' / 'elsewhere'}\n"
     assert json.loads(said("pmpi", "--json").stdout) == {"pmpi": str(place / "lib" / prefix.PMPI)}
-    assert json.loads(said("--json").stdout)["serve"] == str(place / "bin" / serving.PROGRAM)
+    assert json.loads(said("--json").stdout)["prefix"] == str(place)
