@@ -18,6 +18,7 @@ from pathlib import Path
 import bench_gpu
 import benches
 import hdf5
+import hdf5_archive
 import machine
 import parallel_python
 import sanitizers
@@ -80,6 +81,8 @@ def test(options: argparse.Namespace) -> int:
         machine.ensure_readers()
     if not options.sanitize and not options.filter and tests_ask_for("CAESURA_DOCS_PYTHON"):
         machine.ensure_docs_for_tests()
+    if not options.sanitize and not options.filter:
+        hdf5_archive.ensure()  # tests/install/test_wheel.py builds a wheel
     if not options.sanitize and tests_ask_for("CAESURA_PARALLEL_PYTHON"):
         parallel_python.ensure()
     tree = build_dir(options.sanitize)

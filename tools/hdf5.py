@@ -169,9 +169,9 @@ def fetch(place: Path) -> Path:
     return next(path for path in place.glob("hdf5-*") if path.is_dir())
 
 
-def compile_commands(source: Path, target: Path) -> str:
+def compile_commands(source: Path, target: Path, options: dict[str, str] = OPTIONS) -> str:
     """Shell text that builds for `target` and installs below `source`/root instead."""
-    settings = " ".join(f"-D{name}='{value}'" for name, value in OPTIONS.items())
+    settings = " ".join(f"-D{name}='{value}'" for name, value in options.items())
     if shutil.which("ccache"):
         settings += " -DCMAKE_C_COMPILER_LAUNCHER=ccache"
     tree = source / "out"

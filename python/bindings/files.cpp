@@ -6,6 +6,7 @@
 #include "attributes.hpp"
 #include "bindings.hpp"
 #include "caesura/store.hpp"
+#include "hdf5/library.hpp"
 #include "store/recover.hpp"
 
 namespace caesura::python {
@@ -136,6 +137,11 @@ void bind_files(nb::module_& module) {
         .def("read_chunk", &OpenFile::read_chunk, nb::arg("dataset"), nb::arg("chunk"),
              "The chunk's stored bytes, checked against its checksum.");
     module.def("recover", &recover, nb::arg("path"), nb::arg("dry_run") = false);
+    module.def("hdf5_version", [] {
+        const auto version = hdf5::library_version();
+        return nb::make_tuple(version[0], version[1], version[2]);
+    });
+    module.def("hdf5_filter_available", &hdf5::filter_available, nb::arg("id"));
 }
 
 }  // namespace caesura::python

@@ -242,6 +242,9 @@ def connect(
     encrypted_only: put and get nothing but objects that such a chain encrypts.
     """
     if not hasattr(_core, "Objects"):
-        raise RuntimeError("built without the service: install libucx-dev and libsodium-dev")
+        raise RuntimeError(
+            "built without the service, as wheels are: install UCX and libsodium (libucx-dev, "
+            "libsodium-dev), then `pip install . -C cmake.define.CAESURA_SERVICE=ON` in a checkout"
+        )
     path = "" if key is None else os.fspath(key)
     return Objects(_core.Objects.connect(service, application, path, encrypted_only))

@@ -16,18 +16,19 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from caesura import prefix
+
 PROGRAM = "caesura-serve"
 
 
 def program_path() -> str:
-    """The service's program: the package's, its prefix's, the build tree's, or that of the PATH.
+    """The service's program: the package's, an installed one, the build tree's, or the PATH's.
 
     Raises RuntimeError, saying what to build, if there is none.
     """
     package = Path(__file__).parent
     places = [package / "bin", package.parent.parent / "bin"]
-    # `cmake --install` puts the package into <prefix>/lib/pythonX.Y/site-packages.
-    places += [above / "bin" for above in package.parents[3:5]]
+    places += prefix.program_directories()
     if "CAESURA_BUILD" in os.environ:
         places.insert(0, Path(os.environ["CAESURA_BUILD"]) / "bin")
     for place in places:
@@ -37,7 +38,8 @@ def program_path() -> str:
         return found
     raise RuntimeError(
         f"no {PROGRAM} in {', '.join(map(str, places))} or on the PATH; install UCX and libsodium "
-        "(libucx-dev, libsodium-dev) and build Caesura again"
+        "(libucx-dev, libsodium-dev), then Caesura with CMake (docs/guide/install.md), and name "
+        f"its prefix in {prefix.ROOT}"
     )
 
 

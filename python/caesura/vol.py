@@ -27,22 +27,24 @@ Watch = Callable[[str, int, int], None]  # told what is being done, bytes done, 
 def connector_path() -> str:
     """The directory with libcaesura_vol.so, for HDF5_PLUGIN_PATH.
 
-    The first of HDF5_PLUGIN_PATH's that has it, then the package's own, then its prefix's.
-    Raises RuntimeError if there is none.
+    The first of HDF5_PLUGIN_PATH's that has it, then the package's own, then that of an installed
+    Caesura (caesura.prefix). Raises RuntimeError if there is none.
     """
+    from caesura import prefix  # not at the top: this file is also a program
+
     places = [Path(p) for p in os.environ.get("HDF5_PLUGIN_PATH", "").split(":") if p]
     package = Path(__file__).parent
     places.append(package / "vol")
-    # `cmake --install` puts the package into <libraries>/pythonX.Y/site-packages.
-    places += [above / "hdf5" / "vol" for above in package.parents[2:3]]
+    places += prefix.connector_directories()
     if "CAESURA_BUILD" in os.environ:
         places.append(Path(os.environ["CAESURA_BUILD"]) / "vol")
     for place in places:
         if (place / LIBRARY).exists():
             return str(place)
     raise RuntimeError(
-        f"no {LIBRARY} in {', '.join(map(str, places))}; build the target caesura_vol, or name its "
-        "directory in HDF5_PLUGIN_PATH"
+        f"no {LIBRARY} in {', '.join(map(str, places))}; it is made for one MPI and one HDF5: "
+        f"install Caesura with CMake (docs/guide/install.md) and name its prefix in {prefix.ROOT}, "
+        "or the connector's directory in HDF5_PLUGIN_PATH"
     )
 
 

@@ -12,6 +12,8 @@
 //      private copy of the file (an anonymous one: the dynamic linker tells files apart by device
 //      and inode) and call its init_filter with ours. The application's copy stays untouched,
 //      whichever is loaded first.
+//      Where ours is an archive that shows no names, libcaesura_hdf5_names.so, which lies beside
+//      this code, has them: names/names.c.
 //  (c) Some other HDF5 is global while ours is not: as (b), with RTLD_DEEPBIND so that the copy's
 //      stand-ins win over the foreign HDF5. DEEPBIND also binds malloc to libc's; where malloc was
 //      replaced (sanitizers, jemalloc) a buffer would cross allocators, so that case is refused.
@@ -29,6 +31,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#ifdef CAESURA_HDF5_ARCHIVE
+#include "hdf5/names/names.h"
+#endif
 
 namespace caesura::hdf5 {
 namespace {
@@ -79,6 +84,30 @@ int anonymous_copy(const std::string& path) {
     return copy;
 }
 
+/// The library in which a plugin finds our HDF5 by name: `ours`, where that shows its names.
+std::string library_with_names(const std::string& ours) {
+#ifdef CAESURA_HDF5_ARCHIVE
+    const std::string path =
+        ours.substr(0, ours.rfind('/') + 1) + std::string(CAESURA_HDF5_ARCHIVE);
+    static const bool taken = [&path] {
+        void* names = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);  // for good
+        if (!names || H5open() < 0) return false;  // the variables have their values from here on
+        const auto take =
+            reinterpret_cast<caesura_hdf5_take_function>(dlsym(names, CAESURA_HDF5_TAKE));
+        if (!take) return false;
+#define ADDRESS(name) reinterpret_cast<void (*)()>(&name),
+        static void (*const functions[])() = {CAESURA_HDF5_FUNCTIONS(ADDRESS)};
+#define VALUE(name) name,
+        const std::int64_t variables[] = {CAESURA_HDF5_VARIABLES(VALUE)};
+        take(functions, variables);
+        return true;
+    }();
+    return taken ? path : ours;
+#else
+    return ours;
+#endif
+}
+
 /// Point the stand-ins of a plugin at the libhdf5 that this library calls.
 Status direct_to_our_hdf5(void* plugin, const std::string& path) {
     using InitFilter = int (*)(const char*);
@@ -87,8 +116,9 @@ Status direct_to_our_hdf5(void* plugin, const std::string& path) {
     if (!init_filter) return {};
     Dl_info about{};
     if (!dladdr(address_of_our_h5open(), &about) || !about.dli_fname) return loader_error(path);
+    const std::string names = library_with_names(about.dli_fname);
     // init_filter dereferences what it looks up, unchecked: look first.
-    void* hdf5 = dlopen(about.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    void* hdf5 = dlopen(names.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     constexpr std::array k_needed = {"H5open",
                                      "H5Pmodify_filter",
                                      "H5E_ARGS_g",
@@ -100,11 +130,11 @@ Status direct_to_our_hdf5(void* plugin, const std::string& path) {
     if (hdf5) dlclose(hdf5);
     if (!complete) {
         return {StatusCode::unsupported,
-                fmt::format("plugin {} cannot reach HDF5: it lies in {}, which does not export its "
-                            "functions; link HDF5 as a shared library",
-                            path, about.dli_fname)};
+                fmt::format("plugin {} cannot reach HDF5: {} does not export its functions; link "
+                            "HDF5 as a shared library",
+                            path, names)};
     }
-    if (init_filter(about.dli_fname) < 0) return loader_error(path);
+    if (init_filter(names.c_str()) < 0) return loader_error(path);
     return {};
 }
 

@@ -12,6 +12,7 @@ from caesura.cli import (
     doctor,
     info,
     lab,
+    path,
     recover,
     report,
     serve,
@@ -71,6 +72,7 @@ app.command("recover")(recover.recover)
 app.command("report")(report.report)
 app.command("calibrate")(calibrate.calibrate)
 app.command("doctor")(doctor.doctor)
+app.command("path")(path.path)
 app.command("tune")(tune.tune)
 app.command("together")(together.together)
 app.command("watch")(watch.watch)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-
 import typer
 
 from caesura import __version__
@@ -22,10 +20,6 @@ def hdf5_version() -> str:
     """Of the library that our compiled module is linked with; h5py brings another one."""
     try:
         from caesura import _core
-
-        ask = ctypes.CDLL(_core.__file__).H5get_libversion
-    except (ImportError, OSError, AttributeError):
+    except ImportError:
         return "not known (the compiled module is missing)"
-    numbers = [ctypes.c_uint() for _ in range(3)]
-    ask(*map(ctypes.byref, numbers))
-    return ".".join(str(number.value) for number in numbers)
+    return ".".join(map(str, _core.hdf5_version()))

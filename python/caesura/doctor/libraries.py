@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from caesura import hdf5, vol
+from caesura import __version__, hdf5, prefix, vol
 from caesura.doctor.finding import ABSENT, MUST_SET, NOTE, OK, Ask, Finding, ask_program, check
 
 OPEN_MPI, MPICH = "Open MPI", "MPICH"
@@ -134,6 +134,28 @@ def connector(ask: Ask) -> Finding:
         return Finding(NOTE, found, do)
     needed = " ".join(f"{name}={value}" for name, value in answer["environment"].items())
     return Finding(OK, found, f"An unmodified HDF5 program, and it alone, gets {needed}.")
+
+
+@check(
+    "MPI libraries", "connector, libcaesura_pmpi.so and service are made for one MPI and one HDF5"
+)
+def mpi_libraries(ask: Ask) -> Finding:
+    try:
+        found = prefix.find()
+    except RuntimeError as error:
+        return Finding(MUST_SET, str(error), f"Correct {prefix.ROOT}.")
+    if found is None:
+        package = Path(prefix.__file__).parent
+        own = [name for name in ("vol", "lib") if (package / name).is_dir()]
+        if own:
+            return Finding(OK, f"the package has its own: {package}/{{{','.join(own)}}}")
+        return Finding(ABSENT, "none; a Writer with `comm` needs mpi4py alone. " + prefix.NONE)
+    has = {"connector": found.connector, prefix.PMPI: found.pmpi}
+    parts = ", ".join(name for name, place in has.items() if place) or "neither connector nor PMPI"
+    said = f"Caesura {found.version} in {found.path} ({found.named_by}): {parts}"
+    if found.version != __version__:
+        return Finding(NOTE, said, f"This package is {__version__}: install one version of both.")
+    return Finding(OK, said)
 
 
 @check("MPI", "ranks meet through it; an mpirun of another MPI starts N programs of one rank each")

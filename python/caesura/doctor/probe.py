@@ -1,7 +1,7 @@
 """A program: asks libraries in a process of its own, because HDF5 reads its environment once, and
 a library that does not load may end the process.
 
-    probe.py filter LIBRARY ID   does the HDF5 of LIBRARY (or h5py's) find the filter ID?
+    probe.py filter MODULE ID    does the HDF5 of our compiled module (or h5py's) find filter ID?
     probe.py maps LIBRARY        which MPI and HDF5 come with it?
     probe.py ucx                 which UCX is there?
 """
@@ -9,6 +9,7 @@ a library that does not load may end the process.
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import json
 import re
 import sys
@@ -23,22 +24,31 @@ def _mapped(pattern: str) -> list[str]:
     return sorted(path for path in paths if re.search(pattern, path.rpartition("/")[2]))
 
 
-def filter_found(library: str, number: str) -> dict[str, Any]:
+def filter_found(module: str, number: str) -> dict[str, Any]:
     try:
-        hdf5 = ctypes.CDLL(library)
-        parts = [ctypes.c_uint() for _ in range(3)]
-        hdf5.H5get_libversion(*map(ctypes.byref, parts))
-        version = ".".join(str(part.value) for part in parts)
-        # Before the question: HDF5 opens all plugins, and a connector brings another HDF5.
-        path = (_mapped(r"^libhdf5.*\.so") or [library])[0]
-        found = hdf5.H5Zfilter_avail(int(number)) > 0
-    except (OSError, AttributeError):  # not built; an HDF5 of its own that shows no symbols
+        core = _extension(module)
+        version = ".".join(map(str, core.hdf5_version()))
+        # Before the question: HDF5 opens all plugins, and a connector brings another HDF5. A
+        # wheel's module holds HDF5 itself.
+        path = (_mapped(r"^libhdf5.*\.so") or [module])[0]
+        found = core.hdf5_filter_available(int(number))
+    except (ImportError, AttributeError):  # not built, or older than this
         import h5py
 
         version, path = h5py.version.hdf5_version, h5py.__file__
         found = bool(h5py.h5z.filter_avail(int(number)))
     plugins = _mapped(r"^libh5caesura")
     return {"version": version, "library": path, "found": found, "plugins": plugins}
+
+
+def _extension(file: str) -> Any:
+    """The compiled module alone: importing the package tells h5py of the filter."""
+    spec = importlib.util.spec_from_file_location("caesura._core", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no module")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def maps(library: str) -> dict[str, Any]:

@@ -1,14 +1,18 @@
-// The two functions of Highway that are not in its headers, compiled into the plugin, so that the
-// plugin needs no libhwy (Debian has no static one). As in Highway 1.0, without its test mocks.
+// The functions of Highway that are not in its headers, compiled into the plugin and a wheel's
+// module, so that they need no libhwy (Debian has no static one). As in Highway 1.0, without its
+// test mocks.
 //
 // Invariant: a target is named only if the processor and the operating system support all that
 // Highway compiles it for.
 #include <hwy/targets.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace hwy {
 namespace {
+
+std::atomic<std::int64_t> allowed{-1};
 
 std::int64_t detect() {
     std::int64_t targets = HWY_EMU128 | HWY_SCALAR;
@@ -47,12 +51,19 @@ std::int64_t detect() {
 
 HWY_DLLEXPORT std::int64_t SupportedTargets() {
     static const std::int64_t targets = detect();
-    return targets;
+    const std::int64_t left = targets & allowed.load();
+    return left != 0 ? left : HWY_STATIC_TARGET;
 }
 
 HWY_DLLEXPORT ChosenTarget& GetChosenTarget() {
     static ChosenTarget chosen;
     return chosen;
+}
+
+/// Kernels choose anew at their next call.
+HWY_DLLEXPORT void DisableTargets(std::int64_t disabled) {
+    allowed.store(~disabled);
+    GetChosenTarget().DeInit();
 }
 
 }  // namespace hwy

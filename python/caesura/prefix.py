@@ -1,0 +1,146 @@
+"""An installed Caesura (`cmake --install`) beside a package that came by pip.
+
+A wheel has no MPI in it. What is made for one MPI and one parallel HDF5 comes from such a prefix:
+the VOL connector, libcaesura_pmpi.so, the service. It is found by CAESURA_ROOT, which names it;
+else as the prefix that this package itself lies in; else through CMAKE_PREFIX_PATH; else through
+pkg-config.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = "CAESURA_ROOT"
+PMPI = "libcaesura_pmpi.so"
+NONE = (
+    f"there is no installed Caesura: {ROOT} is not set, and neither CMAKE_PREFIX_PATH nor "
+    "pkg-config leads to one. docs/guide/install.md says how to install what is made for your MPI"
+)
+_TIMEOUT_S = 20  # pkg-config on a file system that hangs
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """What pkg-config's files of an installation say."""
+
+    path: Path
+    named_by: str  # what led to it
+    version: str
+    libraries: Path
+    connector: Path | None  # the directory of libcaesura_vol.so
+    pmpi: Path | None  # libcaesura_pmpi.so
+    programs: Path
+
+
+def find() -> Prefix | None:
+    """The first that is there. Raises RuntimeError if CAESURA_ROOT names none."""
+    if named := os.environ.get(ROOT):
+        prefix = next(_below(Path(named), ROOT), None)
+        if prefix is None:
+            raise RuntimeError(
+                f"{ROOT}={named}: there is no lib/pkgconfig/caesura.pc in it; name the prefix that "
+                "Caesura was installed to with `cmake --install`, or unset it"
+            )
+        return prefix
+    return next(_candidates(), None)
+
+
+def connector_directories() -> list[Path]:
+    """Where an installed connector may lie. Raises as find() does."""
+    prefix = find()
+    return [prefix.connector] if prefix and prefix.connector else []
+
+
+def pmpi_path() -> str:
+    """libcaesura_pmpi.so: the package's own (a wheel built with MPI), the build tree's, or an
+    installed one. Raises RuntimeError if there is none."""
+    places = [Path(__file__).parent / "lib" / PMPI]
+    if build := os.environ.get("CAESURA_BUILD"):
+        places += sorted(Path(build).glob(f"src/pmpi/{PMPI}"))
+    prefix = find()
+    if prefix and prefix.pmpi:
+        places.append(prefix.pmpi)
+    for place in places:
+        if place.exists():
+            return str(place)
+    raise RuntimeError(
+        f"no {PMPI} in {places[0].parent}; "
+        + (f"the Caesura in {prefix.path} was built without MPI" if prefix else NONE)
+    )
+
+
+def program_directories() -> list[Path]:
+    """Where installed programs may lie. Raises as find() does."""
+    prefix = find()
+    return [prefix.programs] if prefix else []
+
+
+def _candidates() -> Iterator[Prefix]:
+    # <libraries>/pythonX.Y/site-packages/caesura
+    for libraries in Path(__file__).resolve().parents[3:4]:
+        yield from _in(libraries, "the package lies in it")
+    for path in os.environ.get("CMAKE_PREFIX_PATH", "").split(os.pathsep):
+        if path:
+            yield from _below(Path(path), "CMAKE_PREFIX_PATH")
+    if libraries := _ask_pkg_config():
+        yield from _in(libraries, "pkg-config")
+
+
+def _below(prefix: Path, named_by: str) -> Iterator[Prefix]:
+    for pattern in ("lib", "lib64", "lib/*-*-*"):
+        for libraries in sorted(prefix.glob(pattern)):
+            yield from _in(libraries, named_by)
+
+
+def _in(libraries: Path, named_by: str) -> Iterator[Prefix]:
+    said = _variables(libraries / "pkgconfig" / "caesura.pc")
+    if not said:
+        return
+    vol = _variables(libraries / "pkgconfig" / "caesura_vol.pc")
+    pmpi = libraries / PMPI
+    path = Path(said["prefix"]).resolve()
+    yield Prefix(
+        path=path,
+        named_by=named_by,
+        version=said.get("Version", ""),
+        libraries=libraries.resolve(),
+        connector=Path(vol["plugindir"]).resolve() if "plugindir" in vol else None,
+        pmpi=libraries.resolve() / PMPI if pmpi.exists() else None,
+        programs=path / "bin",
+    )
+
+
+def _variables(file: Path) -> dict[str, str]:
+    """Variables and fields of pkg-config's file, variables in them put in; none without the file.
+
+    Read here, so that a prefix that somebody names needs no pkg-config.
+    """
+    try:
+        lines = file.read_text().splitlines()
+    except OSError:
+        return {}
+    said = {"pcfiledir": str(file.parent.resolve())}
+    for line in lines:
+        if entry := re.fullmatch(r"(\w+)\s*[=:]\s*(.*)", line.strip()):
+            value = re.sub(r"\$\{(\w+)\}", lambda name: said.get(name[1], ""), entry[2])
+            said[entry[1]] = value
+    return said if "prefix" in said else {}
+
+
+def _ask_pkg_config() -> Path | None:
+    if shutil.which("pkg-config") is None:
+        return None
+    command = ["pkg-config", "--variable=libdir", "caesura"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return Path(done.stdout.strip()) if done.returncode == 0 and done.stdout.strip() else None
