@@ -123,7 +123,7 @@ class AmrexMeshes {
     Status put(Dump& dump, const Levels& levels, const std::vector<std::string>& names,
                const std::vector<::amrex::Geometry>& geometries,
                const std::vector<::amrex::IntVect>& ratios = {}) {
-        for (std::size_t level = 0; level < levels.size(); ++level) {
+        for (std::size_t level = 0; level < static_cast<std::size_t>(levels.size()); ++level) {
             if (!levels[level]) continue;
             if (level >= geometries.size() || level > ratios.size())
                 return invalid("level " + std::to_string(level) + ": there are " +

@@ -25,6 +25,7 @@ namespace {
 constexpr double k_bound = 1e-4, k_place_bound = 1e-5;
 const std::vector<std::string> k_names{"density", "velocity/x", "Temp"};
 using Particles = amrex::ParticleContainer<1, 1, 2, 1>;
+using Arrays = amrex::ParticleContainerPureSoA<AMREX_SPACEDIM + 2, 1>;
 
 struct Run {
     amrex::Vector<amrex::Geometry> geometry;
@@ -145,6 +146,9 @@ caesura::Status write(const std::string& folder, const Run& first, Particles& du
                                     {.bounds = {{"position/x", caesura::absolute(k_place_bound)},
                                                 {"position/z", caesura::absolute(k_place_bound)}}});
     if (auto s = species.define(dust, {"mass", "a", "b"}, {"kind", "c"}); !s.ok()) return s;
+    Arrays none(first.geometry, first.ranks, first.boxes, amrex::Vector<int>{2});
+    caesura::AmrexParticles arrays(writer, "none");
+    if (auto s = arrays.define(none, {"a", "b"}, {"c"}); !s.ok()) return s;
     for (int n = 0; n < 2; ++n) {
         const Run run = n == 0 ? first : make_run(n);
         const State state = make_state(run, n);
@@ -161,6 +165,7 @@ caesura::Status write(const std::string& folder, const Run& first, Particles& du
             !s.ok())
             return s;
         if (auto s = species.put(dump, dust); !s.ok()) return s;
+        if (auto s = arrays.put(dump, none); !s.ok()) return s;
         if (auto s = iteration.end(); !s.ok()) return s;
         amrex::WriteMultiLevelPlotfile(
             folder + "/plt" + std::to_string(n), 2, amrex::GetVecOfConstPtrs(state.cells),

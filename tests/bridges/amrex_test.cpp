@@ -51,7 +51,7 @@ BoxArray fine(int shift) {  // of one size or not, in parts of the domain
 
 template <class Fabs>
 Fabs make_fabs(const BoxArray& boxes, int ranks, int level, int components, int ghosts) {
-    std::vector<int> owner;
+    amrex::Vector<int> owner;
     for (int i = 0; i < static_cast<int>(boxes.size()); ++i) owner.push_back(i % ranks);
     Fabs fabs(boxes, amrex::DistributionMapping(owner), components, ghosts);
     for (amrex::MFIter at(fabs); at.isValid(); ++at)
@@ -130,7 +130,7 @@ TEST_P(Amrex, levels_are_within_their_bounds_through_a_regrid) {
     on_ranks([](Writer& writer, int ranks) {
         AmrexMeshes meshes(writer, {.bound = absolute(1e-3), .bounds = {{"Temp", absolute(0.1)}}});
         for (int n = 0; n < 3; ++n) {
-            std::vector<amrex::MultiFab> state;
+            amrex::Vector<amrex::MultiFab> state;
             state.push_back(make_fabs<amrex::MultiFab>(coarse(), ranks, 0, 2, n));
             if (n < 2) state.push_back(make_fabs<amrex::MultiFab>(fine(8 * n), ranks, 1, 2, n));
             auto iteration = writer.begin_iteration(static_cast<std::uint64_t>(n));
@@ -169,7 +169,7 @@ TEST_P(Amrex, attributes_say_geometry_centring_and_level) {
     on_ranks([](Writer& writer, int ranks) {
         AmrexMeshes meshes(writer, {.length_unit_si = 1e-6});
         const amrex::IndexType face(IntVect(1, 0, 0));
-        std::vector<amrex::MultiFab> cells, faces;
+        amrex::Vector<amrex::MultiFab> cells, faces;
         for (int level = 0; level < 2; ++level) {
             const BoxArray boxes = level == 0 ? coarse() : fine(0);
             cells.push_back(make_fabs<amrex::MultiFab>(boxes, ranks, level, 1, 1));
@@ -213,7 +213,7 @@ TEST_P(Amrex, nodes_that_several_boxes_have_are_written_once) {
     const amrex::IndexType nodal(IntVect(1, 1, 1));
     on_ranks([&](Writer& writer, int ranks) {
         AmrexMeshes meshes(writer);
-        std::vector<amrex::MultiFab> state;
+        amrex::Vector<amrex::MultiFab> state;
         for (int level = 0; level < 2; ++level)
             state.push_back(make_fabs<amrex::MultiFab>(
                 amrex::convert(level == 0 ? coarse() : fine(0), nodal), ranks, level, 1, 1));
@@ -237,11 +237,11 @@ TEST_P(Amrex, nodes_that_several_boxes_have_are_written_once) {
 TEST_P(Amrex, integers_are_exact_and_zero_where_no_box_lies) {
     on_ranks([](Writer& writer, int ranks) {
         AmrexMeshes meshes(writer, {.bound = absolute(0.5)});
-        std::vector<amrex::iMultiFab> tags;
+        amrex::Vector<amrex::iMultiFab> tags;
         tags.push_back(make_fabs<amrex::iMultiFab>(fine(0), ranks, 1, 1, 1));
         auto iteration = writer.begin_iteration(0);
         auto dump = iteration.begin_dump(0.0);
-        const std::vector<const amrex::iMultiFab*> levels{nullptr, &tags[0]};
+        const amrex::Vector<const amrex::iMultiFab*> levels{nullptr, &tags[0]};
         EXPECT_TRUE(meshes.put(dump, levels, {"tag"}, k_geometry, k_ratio).ok());
         const Status end = iteration.end();
         EXPECT_TRUE(end.ok()) << end.message();
@@ -261,10 +261,10 @@ TEST_P(Amrex, integers_are_exact_and_zero_where_no_box_lies) {
 TEST_P(Amrex, fabs_without_ghost_cells_are_borrowed_and_others_copied) {
     on_ranks([](Writer& writer, int ranks) {
         AmrexMeshes meshes(writer, {.own = Ownership::borrow});
-        std::vector<amrex::MultiFab> kept;
+        amrex::Vector<amrex::MultiFab> kept;
         for (const int ghosts : {0, 1}) {
             kept.push_back(make_fabs<amrex::MultiFab>(coarse(), ranks, 0, 1, ghosts));
-            const std::vector<const amrex::MultiFab*> levels{&kept.back()};
+            const amrex::Vector<const amrex::MultiFab*> levels{&kept.back()};
             const std::uint64_t before = writer.report().peak_memory_bytes;
             auto iteration = writer.begin_iteration(static_cast<std::uint64_t>(ghosts));
             auto dump = iteration.begin_dump(0.0);
@@ -289,7 +289,7 @@ TEST_P(Amrex, what_does_not_fit_together_is_said) {
     on_ranks([](Writer& writer, int ranks) {
         AmrexMeshes meshes(writer);
         const auto state = make_fabs<amrex::MultiFab>(coarse(), ranks, 0, 2, 0);
-        const std::vector<const amrex::MultiFab*> one{&state}, two{&state, &state};
+        const amrex::Vector<const amrex::MultiFab*> one{&state}, two{&state, &state};
         auto iteration = writer.begin_iteration(0);
         auto dump = iteration.begin_dump(0.0);
         const auto said = [](const Status& status, const char* words) {
@@ -298,7 +298,7 @@ TEST_P(Amrex, what_does_not_fit_together_is_said) {
         };
         said(meshes.put(dump, one, {"rho"}, k_geometry), "2 components and 1 names");
         said(meshes.put(dump, one, {"rho", "T"}, {}), "level 0: there are 0 geometries");
-        said(meshes.put(dump, std::vector<const amrex::MultiFab*>{nullptr, &state}, {"rho", "T"},
+        said(meshes.put(dump, amrex::Vector<const amrex::MultiFab*>{nullptr, &state}, {"rho", "T"},
                         k_geometry),
              "0 refinement ratios");
         const std::vector<amrex::Geometry> small{
