@@ -36,6 +36,12 @@ if(TARGET caesura_vol)
     install(TARGETS caesura_vol LIBRARY DESTINATION ${CAESURA_VOL_DIR})
     list(APPEND modules caesura_vol)
 endif()
+if(TARGET caesura_adios2_engine)
+    set(CAESURA_ADIOS2_DIR ${CMAKE_INSTALL_LIBDIR}/caesura/adios2 CACHE STRING
+        "Where to install the plugins of ADIOS2, for ADIOS2_PLUGIN_PATH")
+    install(TARGETS caesura_adios2_engine caesura_adios2_operator
+            LIBRARY DESTINATION ${CAESURA_ADIOS2_DIR})
+endif()
 if(TARGET caesura_serve)
     install(TARGETS caesura_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

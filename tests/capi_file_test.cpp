@@ -11,12 +11,51 @@
 #include <vector>
 
 #include "caesura/caesura.h"
+#include "caesura/reader.hpp"
 #include "caesura/store.hpp"
 
 namespace {
 
 using caesura::testing_c::File;
 using caesura::testing_c::last_error;
+
+TEST(CField, values_between_ghost_cells_are_put_without_them) {
+    const File file("caesura_c_within_");
+    const std::uint64_t shape[] = {2, 3}, offset[] = {0, 0}, array_extent[] = {4, 5};
+    const std::uint64_t begin[] = {1, 1}, beyond[] = {1, 3};
+    std::vector<double> array(20, -1.0);
+    for (std::size_t i = 0; i < 6; ++i)
+        array[(1 + i / 3) * 5 + 1 + i % 3] = 1.0 + static_cast<double>(i);
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field(file.writer, "f", CAESURA_FLOAT64, 2, shape, CAESURA_LOSSLESS,
+                                   0.0, &field),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put_within(file.writer, field, offset, shape, array.data(), array_extent,
+                                 begin, CAESURA_FLOAT64, 0),
+              CAESURA_OK)
+        << last_error();
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 1), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 1.0, 1.0), CAESURA_OK);
+    EXPECT_EQ(caesura_put_within(file.writer, field, offset, shape, array.data(), array_extent,
+                                 beyond, CAESURA_FLOAT64, 0),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("leaves the array [4, 5]"), std::string::npos) << last_error();
+    EXPECT_EQ(caesura_put_within(file.writer, field, offset, shape, array.data(), nullptr, begin,
+                                 CAESURA_FLOAT64, 0),
+              CAESURA_INVALID_ARGUMENT);
+    EXPECT_EQ(caesura_end_iteration(file.writer), CAESURA_INVALID_ARGUMENT);
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    const auto reader = caesura::Reader::open(file.path).value();
+    std::vector<double> values(6);
+    ASSERT_TRUE(reader
+                    ->read(reader->find("f", 0).value(), {{0, 0}, {2, 3}},
+                           std::as_writable_bytes(std::span(values)))
+                    .ok());
+    EXPECT_EQ(values, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
 
 TEST(CField, units_axes_and_grid_reach_the_file) {
     const File file("caesura_c_field_");

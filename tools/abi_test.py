@@ -15,7 +15,7 @@ import abi
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = Path(os.environ.get("CAESURA_BUILD", ROOT / "build"))
-NO_CODE = {"cuda.hpp", "mpi.hpp", "wait.hpp"}  # all of them is in the header
+NO_CODE = {"amrex.hpp", "cuda.hpp", "mpi.hpp", "wait.hpp"}  # all of them is in the header
 
 
 def built(name):

@@ -403,6 +403,12 @@ CAESURA_API caesura_code caesura_begin_dump(caesura_writer* writer, double time,
 CAESURA_API caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
                                      const uint64_t* extent, const void* data, int dtype,
                                      int borrow);
+/* The same of values inside of a larger array, as those between ghost cells: array has
+ * array_extent values, the box's first one lies at begin in it. They are copied out of it once. */
+CAESURA_API caesura_code caesura_put_within(caesura_writer* writer, uint32_t field,
+                                            const uint64_t* offset, const uint64_t* extent,
+                                            const void* array, const uint64_t* array_extent,
+                                            const uint64_t* begin, int dtype, int borrow);
 /* What this rank's next `count` particles have in a record; 0 of them: data may be NULL. Of all
  * records of a species a rank puts as many. borrow: as above. */
 CAESURA_API caesura_code caesura_put_particles(caesura_writer* writer, uint32_t record,

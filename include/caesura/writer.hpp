@@ -318,6 +318,18 @@ class Dump {
         return put_bytes(field, box, data, dtype_of<T>(), own);
     }
     Status put_bytes(Field field, const Box& box, const void* data, DType dtype, Ownership own);
+    /// The same of values that lie inside of a larger array, as those between ghost cells do: they
+    /// are copied out of it, once. With borrow only what lies dense there is borrowed.
+    /// @param array  dense, C order, of `extent` values; the box's first one is at `begin` in it.
+    ///               Of a device's memory all of it goes to the host.
+    /// Errors: also invalid_argument (the box leaves the array).
+    template <class T>
+    Status put_within(Field field, const Box& box, const T* array, const Shape& extent,
+                      const Shape& begin, Ownership own = Ownership::copy) {
+        return put_within_bytes(field, box, array, extent, begin, dtype_of<T>(), own);
+    }
+    Status put_within_bytes(Field field, const Box& box, const void* array, const Shape& extent,
+                            const Shape& begin, DType dtype, Ownership own);
     /// Hand over what this rank's next `count` particles have in `record`. Several puts follow each
     /// other. Over the whole dump a rank puts as many values of every record of a species, or, of a
     /// record that is not to be in this dump, no rank puts any (checked at end()). A species is in

@@ -83,6 +83,12 @@ WORDS = {
         ("device",),
         ("cuda",),
     ),
+    "put_within: values between ghost cells, copied once": (
+        ("put_within(",),
+        ("put_within",),
+        ("caesura_put_within",),
+        ("caesura_put_within",),
+    ),
     "bounds: lossless, absolute, relative": (
         ("lossless()", "absolute(", "relative("),
         ("lossless", "absolute", "relative"),

@@ -504,6 +504,26 @@ caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t*
     });
 }
 
+caesura_code caesura_put_within(caesura_writer* writer, uint32_t field, const uint64_t* offset,
+                                const uint64_t* extent, const void* array,
+                                const uint64_t* array_extent, const uint64_t* begin, int dtype,
+                                int borrow) {
+    return guarded([&]() -> Status {
+        if (!writer || !offset || !extent || !array_extent || !begin)
+            return invalid("an argument is NULL");
+        if (!writer->dump) return invalid("put outside a dump");
+        if (!known(dtype)) return invalid("dtype " + std::to_string(dtype) + " is unknown");
+        if (field >= writer->axes.size())
+            return invalid("field handle " + std::to_string(field) + " was not defined");
+        const auto shape = [&, rank = static_cast<std::size_t>(writer->axes[field])](
+                               const uint64_t* of) { return caesura::Shape(std::span(of, rank)); };
+        return writer->dump->put_within_bytes(
+            caesura::Field{field}, {shape(offset), shape(extent)}, array, shape(array_extent),
+            shape(begin), static_cast<caesura::DType>(dtype),
+            borrow ? caesura::Ownership::borrow : caesura::Ownership::copy);
+    });
+}
+
 caesura_code caesura_put_particles(caesura_writer* writer, uint32_t record, uint64_t count,
                                    const void* data, int dtype, int borrow) {
     return guarded([&]() -> Status {

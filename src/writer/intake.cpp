@@ -85,7 +85,7 @@ bool Intake::boxes_changed() const {
 }
 
 Status Intake::check_put(const Handed& handed) const {
-    const auto& [field, box, data, dtype, own, loss, turn] = handed;
+    const auto& [field, box, data, dtype, own, loss, turn, array, part] = handed;
     const int rank = session_.rank;
     const auto invalid = [&](std::string text) {
         return Status{StatusCode::invalid_argument, std::move(text)};
@@ -209,8 +209,98 @@ Status Intake::put_particles(Field record, std::uint64_t count, const void* data
     return take({record, {{0}, {count}}, data, dtype, own});
 }
 
+// The values of a box that lie in rows of a larger array.
+Status Intake::put_within(Handed handed, const Shape& extent, const Shape& begin) try {
+    const Box& box = handed.box;
+    if (Status status = check_put(handed); !status.ok()) return refuse(status);
+    const bool same_axes = extent.rank() == box.extent.rank() && begin.rank() == box.extent.rank();
+    bool inside = same_axes;
+    for (int axis = 0; inside && axis < extent.rank(); ++axis)
+        inside = box.extent[axis] <= extent[axis] && begin[axis] <= extent[axis] - box.extent[axis];
+    if (!inside)
+        return refuse({StatusCode::invalid_argument,
+                       fmt::format("field '{}' on rank {}: the box ({}), which begins at {} of its "
+                                   "array, leaves the array {}",
+                                   fields_[handed.field.index].name, session_.rank, to_string(box),
+                                   to_string(begin), to_string(extent))});
+    const Box part{begin, box.extent}, array{Shape::filled(extent.rank(), 0), extent};
+    const auto* const values = static_cast<const std::byte*>(handed.data);
+    if (const std::byte* dense = dense_part(part, array, values, size_of(handed.dtype))) {
+        handed.data = dense;
+    } else {
+        handed.array = &extent;
+        handed.part = &part;
+        handed.own = Ownership::copy;
+    }
+    return put(handed);
+} catch (const std::bad_alloc&) {
+    return refuse(out_of_memory());
+}
+
+// All of the array comes to the host: rows of it would take a transfer each.
+Status Intake::fetch_part(const Handed& handed, std::byte* to) {
+    const std::uint64_t bytes = handed.array->count() * size_of(handed.dtype);
+    run::Snapshot all;
+    if (Status status = reserve_memory(bytes); !status.ok()) return status;
+    all.budget = &session_.budget;
+    all.charged_bytes = bytes;
+    auto buffer = session_.pool.take(bytes, base::Pages::now);
+    Status status = buffer.ok() ? Status{} : buffer.status();
+    if (status.ok()) {
+        all.buffer = std::move(*buffer);
+        status = device::fetch({all.buffer.data(), bytes}, handed.data);
+    }
+    const Box array{Shape::filled(handed.array->rank(), 0), *handed.array};
+    if (status.ok())
+        copy_box(*handed.part, array, all.buffer.data(), *handed.part, to, size_of(handed.dtype));
+    all.release_memory();
+    return status;
+}
+
+Status Intake::fill(const Handed& handed, std::byte* to) {
+    const std::uint64_t bytes = handed.box.extent.count() * size_of(handed.dtype);
+    const auto* const from = static_cast<const std::byte*>(handed.data);
+    const bool in_device = device::owns_memory(from);
+    if (!handed.array) {
+        if (in_device) return device::fetch({to, bytes}, from);
+        helpers_.copy(to, from, bytes);
+        return {};
+    }
+    if (in_device) return fetch_part(handed, to);
+    // Slabs of the slowest axis, of about what a helper is worth waking for.
+    constexpr std::uint64_t k_slab_bytes = std::uint64_t{2} << 20;
+    const Box& part = *handed.part;
+    const Box array{Shape::filled(part.extent.rank(), 0), *handed.array};
+    const std::uint64_t layers = part.extent[0];
+    const std::uint64_t slabs = std::clamp<std::uint64_t>(bytes / k_slab_bytes, 1, layers);
+    helpers_.for_each(slabs, [&](std::size_t i) {
+        Box slab = part;
+        slab.offset[0] = part.offset[0] + layers * i / slabs;
+        slab.extent[0] = part.offset[0] + layers * (i + 1) / slabs - slab.offset[0];
+        copy_box(slab, array, from, part, to, size_of(handed.dtype));
+    });
+    return {};
+}
+
+Status Intake::copy(const Handed& handed, run::Snapshot& snapshot) {
+    const std::uint64_t bytes = handed.box.extent.count() * size_of(handed.dtype);
+    if (Status status = reserve_memory(bytes); !status.ok()) return status;
+    snapshot.budget = &session_.budget;
+    snapshot.charged_bytes = bytes;
+    auto buffer = session_.pool.take(bytes, base::Pages::now);
+    Status status = buffer.ok() ? Status{} : buffer.status();
+    if (status.ok()) {
+        snapshot.buffer = std::move(*buffer);
+        status = fill(handed, snapshot.buffer.data());
+    }
+    if (status.ok()) return {};
+    snapshot.release_memory();
+    return status.with_context(
+        fmt::format("field '{}' on rank {}", fields_[handed.field.index].name, session_.rank));
+}
+
 Status Intake::take(const Handed& handed) try {
-    const auto& [field, box, data, dtype, own, loss, turn] = handed;
+    const auto& [field, box, data, dtype, own, loss, turn, array, part] = handed;
     const double begin_s = session_.now_s();
     if (!round_.failed().ok())
         return {StatusCode::cancelled, "an earlier error: " + round_.failed().message()};
@@ -225,28 +315,8 @@ Status Intake::take(const Handed& handed) try {
     put.exactly = loss == Loss::spent;
     put.turn = turn;
     // Nobody but put() reads a device's memory: it is staged, whoever owns it.
-    const bool in_device = bytes > 0 && device::owns_memory(data);
-    if ((own == Ownership::copy || in_device) && bytes > 0) {
-        if (Status status = reserve_memory(bytes); !status.ok()) return refuse(status);
-        snapshot.budget = &session_.budget;
-        snapshot.charged_bytes = bytes;
-        auto buffer = session_.pool.take(bytes, base::Pages::now);
-        if (!buffer.ok()) {
-            snapshot.release_memory();
-            return refuse(buffer.status().with_context(
-                fmt::format("field '{}' on rank {}", state.name, session_.rank)));
-        }
-        snapshot.buffer = std::move(*buffer);
-        if (in_device) {
-            if (Status status = device::fetch({snapshot.buffer.data(), bytes}, data);
-                !status.ok()) {
-                snapshot.release_memory();
-                return refuse(status.with_context(
-                    fmt::format("field '{}' on rank {}", state.name, session_.rank)));
-            }
-        } else {
-            helpers_.copy(snapshot.buffer.data(), put.data, bytes);
-        }
+    if (bytes > 0 && (own == Ownership::copy || device::owns_memory(data))) {
+        if (Status status = copy(handed, snapshot); !status.ok()) return refuse(status);
         put.data = snapshot.buffer.data();
     }
     put.ranges.resize(state.ranges());

@@ -21,6 +21,9 @@ struct Handed {
     Ownership own = Ownership::copy;
     Loss loss = Loss::within_bound;
     std::uint32_t turn = 0;
+    /// Of an array in which the values lie in parts: its extent, and where in it they are.
+    const Shape* array = nullptr;
+    const Box* part = nullptr;
 };
 
 class Intake {
@@ -41,6 +44,8 @@ class Intake {
     void begin_round(std::uint64_t dump);
     void begin_dump(const DumpTime& time);
     Status put(const Handed& handed);
+    /// @see Dump::put_within
+    Status put_within(Handed handed, const Shape& extent, const Shape& begin);
     Status put_particles(Field record, std::uint64_t count, const void* data, DType dtype,
                          Ownership own);
     void end_iteration();
@@ -59,6 +64,9 @@ class Intake {
     Status check_put(const Handed& handed) const;
     Status check_box(const Handed& handed, const std::string& who) const;
     Status take(const Handed& handed);
+    Status copy(const Handed& handed, run::Snapshot& snapshot);
+    Status fill(const Handed& handed, std::byte* to);
+    Status fetch_part(const Handed& handed, std::byte* to);
     Status refuse(Status status);
     Status reserve_memory(std::uint64_t bytes);
     void expect_snapshots();

@@ -193,6 +193,11 @@ Status Dump::put_bytes(Field field, const Box& box, const void* data, DType dtyp
     return writer_->impl_->intake->put({field, box, data, dtype, own});
 }
 
+Status Dump::put_within_bytes(Field field, const Box& box, const void* array, const Shape& extent,
+                              const Shape& begin, DType dtype, Ownership own) {
+    return writer_->impl_->intake->put_within({field, box, array, dtype, own}, extent, begin);
+}
+
 // -------------------------------------------------------------------------------------- Busy
 
 Busy::Busy(Writer* writer, Lane lane) : writer_(writer), lane_(lane), begin_s_(0.0) {

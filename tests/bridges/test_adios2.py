@@ -1,0 +1,183 @@
+"""ADIOS2 itself, in a program that knows nothing of Caesura, writes through Caesura's plugins by
+its XML configuration alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import caesura
+import numpy as np
+import pytest
+
+BUILD = Path(os.environ.get("CAESURA_BUILD", Path(__file__).resolve().parents[2] / "build"))
+PLUGINS = BUILD / "adios2"
+pytest.importorskip("adios2", reason="no adios2 in this Python; tools/requirements.txt has it")
+pytestmark = pytest.mark.skipif(
+    not (PLUGINS / "libcaesura_adios2.so").exists(), reason="this build found no ADIOS2"
+)
+
+FIELDS = """
+import numpy as np
+SHAPE = (24, 20, 40)
+def u(n):
+    z, y, x = np.meshgrid(*(np.linspace(0, 3, s) for s in SHAPE), indexing="ij")
+    return np.sin(x + 0.3 * n) * np.cos(2 * y) + z
+def v(n):
+    return (100 * u(n) + n).astype(np.float32)
+def mark(n):
+    return (u(n) > 0.5).astype(np.int32) * (n + 1)
+"""
+WRITE = (
+    FIELDS
+    + """
+import sys
+import adios2
+adios = adios2.Adios(sys.argv[1])
+io = adios.declare_io("output")
+start, half = [0, 0, 0], SHAPE[0] // 2
+def define(name, like):
+    return io.define_variable(name, like, list(SHAPE), start, list(SHAPE))
+U, V, M = define("U", u(0)), define("fields/deep/V", v(0)), define("mark", mark(0))
+count = io.define_variable("count", np.array(0, np.int64))
+io.define_attribute("Du", np.float64(0.2))
+io.define_attribute("code", "gray scott")
+with adios2.Stream(io, sys.argv[2], "w") as stream:
+    for _ in stream.steps(3):
+        n = stream.current_step()
+        for lower in (0, half):  # two boxes a step
+            U.set_selection([[lower, 0, 0], [half, *SHAPE[1:]]])
+            stream.write(U, np.ascontiguousarray(u(n)[lower : lower + half]))
+        stream.write(V, v(n))
+        stream.write(M, mark(n))
+        stream.write(count, np.array(n + 7, np.int64))
+"""
+)
+READ = (
+    FIELDS
+    + """
+import json, sys
+import adios2
+worst = {"U": 0.0, "V": 0.0}
+with adios2.Stream(sys.argv[1], "r") as stream:
+    for _ in stream.steps():
+        n = stream.current_step()
+        worst["U"] = max(worst["U"], float(np.abs(stream.read("U") - u(n)).max()))
+        worst["V"] = max(worst["V"], float(np.abs(stream.read("fields/deep/V") - v(n)).max()))
+        assert (stream.read("mark") == mark(n)).all()
+        steps = n + 1
+print(json.dumps([steps, worst]))
+"""
+)
+space: dict = {}
+exec(FIELDS, space)
+
+
+def engine(path: Path, **more: str) -> str:
+    said = {"PluginName": "caesura", "PluginLibrary": "caesura_adios2", "FileName": path, **more}
+    lines = [f'<parameter key="{key}" value="{value}"/>' for key, value in said.items()]
+    return f'<engine type="plugin">{"".join(lines)}</engine>'
+
+
+def operator(variable: str, bound: str) -> str:
+    return f"""<variable name="{variable}"><operation type="plugin">
+      <parameter key="PluginName" value="caesura_operator"/>
+      <parameter key="PluginLibrary" value="caesura_adios2_operator"/>
+      <parameter key="Bound" value="{bound}"/></operation></variable>"""
+
+
+def run(tmp_path: Path, program: str, *arguments) -> subprocess.CompletedProcess:
+    """A program in a process of its own, which finds the plugins and nothing else of ours."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    env["ADIOS2_PLUGIN_PATH"] = str(PLUGINS)
+    return subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def write(tmp_path: Path, io: str, target: str) -> subprocess.CompletedProcess:
+    config = tmp_path / "adios2.xml"
+    head = '<?xml version="1.0"?>'
+    config.write_text(f'{head}<adios-config><io name="output">{io}</io></adios-config>')
+    return run(tmp_path, WRITE, config, target)
+
+
+def test_the_engine_writes_what_h5py_reads(tmp_path):
+    path = tmp_path / "run.h5"
+    bounds = {"Bound": "1e-3", "Bound.fields/deep/V": "relative 1e-4"}
+    done = write(tmp_path, engine(path, **bounds), "ignored")
+    assert done.returncode == 0, done.stderr
+    with caesura.open(path) as file:
+        assert list(file["data"]) == ["0", "1", "2"]
+        assert file.attrs["Du"] == 0.2
+        assert file.attrs["code"] in ("gray scott", b"gray scott")
+        for n in range(3):
+            step = file[f"data/{n}"]
+            assert step.attrs["count"] == n + 7
+            assert np.abs(step["meshes/U"][...] - space["u"](n)).max() <= 1e-3
+            v = space["v"](n)
+            allowed = 1e-4 * float(v.max() - v.min())
+            assert np.abs(step["meshes/fields.deep/V"][...] - v).max() <= allowed * (1 + 1e-6)
+            assert (step["meshes/mark"][...] == space["mark"](n)).all()
+    raw = 3 * space["u"](0).nbytes
+    assert path.stat().st_size < raw
+
+
+def test_the_engine_has_the_layout_of_the_hdf5_engine(tmp_path):
+    path = tmp_path / "run.h5"
+    done = write(tmp_path, engine(path, Layout="steps"), "ignored")
+    assert done.returncode == 0, done.stderr
+    with caesura.open(path) as file:
+        for n in range(3):
+            assert (file[f"Step{n}/U"][...] == space["u"](n)).all()  # without a bound: all bits
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"Bonud": "1"}, "parameter 'Bonud' is not known"),
+        ({"Bound": "tight"}, "'tight' is no bound"),
+        ({"FileName": "/nowhere/at/all/run.h5"}, "/nowhere/at/all/run.h5"),
+    ],
+)
+def test_what_the_engine_cannot_do_is_said_when_it_is_opened(tmp_path, more, words):
+    done = write(tmp_path, engine(tmp_path / "run.h5", **more), "ignored")
+    assert done.returncode != 0
+    assert "Caesura's engine" in done.stderr and words in done.stderr
+
+
+def test_an_operation_on_a_variable_of_the_engine_is_refused(tmp_path):
+    io = engine(tmp_path / "run.h5") + operator("U", "1e-3")
+    done = write(tmp_path, io, "ignored")
+    assert done.returncode != 0
+    assert "'Bound.U' of the engine" in done.stderr
+
+
+def test_the_operator_brings_blocks_back_within_the_bound(tmp_path):
+    io = '<engine type="BP5"/>'
+    plain = write(tmp_path, io, "plain.bp")
+    assert plain.returncode == 0, plain.stderr
+    io += operator("U", "1e-3") + operator("fields/deep/V", "relative 1e-4")
+    io += operator("mark", "0.5")  # integers are lossless
+    done = write(tmp_path, io, "small.bp")
+    assert done.returncode == 0, done.stderr
+    read = run(tmp_path, READ, tmp_path / "small.bp")
+    assert read.returncode == 0, read.stderr
+    steps, worst = json.loads(read.stdout)
+    assert steps == 3
+    v = [space["v"](n) for n in range(3)]
+    assert 0 < worst["U"] <= 1e-3
+    assert 0 < worst["V"] <= max(1e-4 * float(one.max() - one.min()) for one in v) * (1 + 1e-6)
+
+    def size(name: str) -> int:
+        return sum(file.stat().st_size for file in (tmp_path / name).iterdir())
+
+    assert size("small.bp") < size("plain.bp") / 4
