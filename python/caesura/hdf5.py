@@ -96,18 +96,20 @@ def _append_path(h5py: ModuleType) -> None:
 
 
 class _AfterH5py(importlib.abc.MetaPathFinder):
-    """Waits for the import of h5py, lets it happen, and then adds the path. Works once."""
+    """Lets h5py be imported, and then adds the path. It stays until then: many programs ask first
+    whether there is an h5py (importlib.util.find_spec), and import it later or not at all."""
 
     def find_spec(
         self, fullname: str, path: Any = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname != "h5py":
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
-        return spec
+        for finder in sys.meta_path:
+            if finder is not self and (spec := finder.find_spec(fullname, path, target)):
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader)
+                return spec
+        return None
 
 
 class _Loader(importlib.abc.Loader):
@@ -128,3 +130,4 @@ class _Loader(importlib.abc.Loader):
         module.__loader__ = self._loader
         self._loader.exec_module(module)
         _append_path(module)
+        sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _AfterH5py)]

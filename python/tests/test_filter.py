@@ -201,6 +201,7 @@ IMPORTS = {
     "hdf5plugin first": "import hdf5plugin, h5py, caesura",
     "twice": "import caesura, h5py, importlib; importlib.reload(caesura)",
     "a part of it first": "import caesura; import h5py.h5pl",
+    "asked for before": "import caesura, importlib.util as i; i.find_spec('h5py'); import h5py",
 }
 
 

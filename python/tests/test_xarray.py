@@ -100,3 +100,8 @@ def test_the_package_offers_the_engine_by_name():
         pytest.skip("the project's file is not beside the tests")
     points = tomllib.loads(project.read_text())["project"]["entry-points"]["xarray.backends"]
     assert points == {"caesura": f"{CaesuraBackend.__module__}:{CaesuraBackend.__name__}"}
+
+
+def test_xarray_finds_the_engine_of_this_package_by_its_name(path):
+    with xr.open_dataset(path, engine="caesura") as data:
+        assert set(data) == {"rho", "E_x"}

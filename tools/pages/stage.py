@@ -14,9 +14,11 @@ from pathlib import Path, PurePosixPath
 
 import header_pages
 import headers
+import notebook
 import python_api
 
 GENERATED = "docs/site/api"
+NOTEBOOKS = "examples/notebooks/"
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=(?:#[^)\s]*)?\))")
 PICTURES = (".svg", ".png")
 LANGUAGES = {
@@ -101,6 +103,10 @@ def fill(root: Path, where: Path, xml: Path, pages: list[str]) -> None:
     stage = Stage(root, where)
     for page in pages:
         text = (root / page).read_text(encoding="utf-8")
+        if page.startswith(NOTEBOOKS):
+            stage.write(str(PurePosixPath(page).with_suffix(".ipynb")), notebook.as_ipynb(text))
+            outputs = notebook.kept(PurePosixPath(page).stem, root / notebook.OUTPUTS)
+            text = notebook.site_page(page, text, outputs)
         stage_page(stage, page, text)
     found = header_pages.declarations(xml)
     stage.write(f"{GENERATED}/cpp.md", header_pages.page("C++", ".hpp", found))
