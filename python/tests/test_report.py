@@ -126,7 +126,8 @@ def test_the_page_has_words_for_bias_and_spread(run):
     ]
     bias = 100 * (sum(a["bytes"] for a in later) / sum(a["predicted_bytes"] for a in later) - 1)
     more = "more" if bias >= 0 else "less"
-    assert f"{len(later)} blocks, together {abs(bias):.1f} % {more} than predicted" in page
+    shown = f"{abs(bias):.1f}" if abs(bias) < 100 else f"{abs(bias):.0f}"
+    assert f"{len(later)} blocks, together {shown} % {more} than predicted" in page
     errors = sorted(abs(a["bytes"] / a["predicted_bytes"] - 1) for a in later)
     assert f"half within ± {100 * errors[len(errors) // 2]:.1f} %" in page
 
@@ -182,6 +183,24 @@ def test_one_dump_is_a_page_too(tmp_path):
     said, page = report(tmp_path, tmp_path / "one.h5", tmp_path / "t.json")
     assert [one["dump"] for one in said["dumps"]] == [7]
     assert "First dumps only" in page
+
+
+def test_blocks_that_did_not_fit_are_counted_and_more_room_is_advised(tmp_path):
+    file, trace = tmp_path / "run.h5", tmp_path / "t.json"
+    with caesura.Writer(file, absolute=BOUND, trace=trace, reserve_factor=0.5,
+                        on_message=lambda _: None) as writer:  # fmt: skip
+        rho = writer.define_field("rho", np.float32, SHAPE)
+        for n in range(4):
+            with writer.iteration(n) as iteration:
+                iteration.begin_dump(time=n).put(rho, smooth(n))
+    counted = writer.report()
+    assert counted.overflow_blocks > 0
+    said, page = report(tmp_path, file, trace)
+    assert sum(one["overflow_blocks"] for one in said["space"]) == counted.overflow_blocks
+    assert sum(one["overflow_bytes"] for one in said["space"]) == counted.overflow_bytes
+    assert sum(one["reserved_bytes"] for one in said["space"]) == reserved_in(file)
+    assert any("reserve_sigmas" in one["said"] for one in said["advice"])
+    assert "went to the end of the file" in page
 
 
 def test_a_field_without_blocks_has_no_ratio(tmp_path):

@@ -274,9 +274,13 @@ def scatter(
     x = Axis(*ends, frame.left, frame.right, log=True)
     y = Axis(*ends, frame.bottom, frame.top, log=True)
     parts = [up_axis(frame, y, titles[1], said)]
+    labelled = -math.inf
     for value in x.steps(4):
         at = x.at(value)
         parts.append(tag("line", class_="grid", x1=at, x2=at, y1=frame.top, y2=frame.bottom))
+        if at - labelled < (len(said(value)) + 1) * _CHARACTER:
+            continue
+        labelled = at
         parts.append(
             tag(
                 "text",

@@ -113,7 +113,13 @@ def _of(guesses: Sequence[Guess], noun: str) -> str:
     bias = 100 * bias_of(guesses)
     more = "more" if bias >= 0 else "less"
     half, most = 100 * spread_of(guesses, 0.5), 100 * spread_of(guesses, 0.9)
+    counted = noun if len(guesses) != 1 else noun.removesuffix("s")
     return (
-        f"{len(guesses)} {noun}, together {abs(bias):.1f} % {more} than predicted; half within "
-        f"± {half:.1f} %, nine of ten within ± {most:.1f} %."
+        f"{len(guesses)} {counted}, together {percent(abs(bias))} {more} than predicted; half "
+        f"within ± {percent(half)}, nine of ten within ± {percent(most)}."
     )
+
+
+def percent(value: float) -> str:
+    """Two figures behind the point say nothing of hundreds."""
+    return f"{value:.1f} %" if value < 100 else f"{value:.0f} %"
