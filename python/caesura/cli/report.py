@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from caesura.trace import Trace
 
 
+_WHAT = (
+    "What the run wrote, in any order: its HDF5 files, its traces, the connector's report, the "
+    "trace or status of caesura-serve."
+)
+
+
 def report(
     paths: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="WHAT...",
-            help="What the run wrote, in any order: its HDF5 files, its traces, the connector's "
-            "report, the trace or status of caesura-serve.",
-        ),
+        typer.Argument(metavar="WHAT...", help=_WHAT),
     ],
     html: Annotated[
         Path | None, typer.Option(help="Write the page here (default: report.html).")
@@ -57,20 +59,23 @@ def report(
     from caesura.report.page import summary
     from caesura.report.run_page import facts_json, run_page
     from caesura.report.timeline import standalone_svg
+    from caesura.series import files_of
     from caesura.trace import read_traces
 
     if html is None and svg is None:
         html = Path("report.html")
     with expected_errors(as_json):
-        given = told_apart([*paths, *filter(None, (file, service))])
+        given = told_apart(paths)
+        given.files += files_of([file]) if file else []
+        given.services += [service] if service else []
         trace = read_traces(given.traces) if given.traces else None
         if svg is not None and trace is None:
             stop("a picture of one iteration needs the run's traces; name them, too", as_json)
         facts = _facts(given, trace, as_json)
         advice = advice_of(facts, trace)
         if html is not None:
+            more = _more(given, facts)
             try:
-                more = _more(given, facts)
                 document = run_page(facts, trace, advice, given.connector, more, iteration)
             except KeyError:
                 stop(f"the traces have no iteration {iteration}", as_json)
@@ -81,10 +86,9 @@ def report(
     if as_json:
         ranks = summary(trace) if trace is not None else []
         print_json({"written": written, "ranks": ranks, **facts_json(facts, advice)})
-    else:
-        for one in advice:
-            err.print(one.said, markup=False, soft_wrap=True)
-        err.print(f"written: {', '.join(written)}", markup=False, soft_wrap=True)
+        return
+    for said in (*[one.said for one in advice], f"written: {', '.join(written)}"):
+        err.print(said, markup=False, soft_wrap=True)
 
 
 def _facts(given: Inputs, trace: Trace | None, as_json: bool) -> Facts:
