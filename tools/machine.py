@@ -20,6 +20,7 @@ from stages import ROOT, fail, note, run_stage
 
 PACKAGES = ROOT / "tools" / "packages.txt"
 CROSS_PACKAGES = PACKAGES.with_name("packages-aarch64.txt")
+BROWSER_PACKAGES = PACKAGES.with_name("packages-browser.txt")
 DOCS_PACKAGES = PACKAGES.with_name("packages-docs.txt")
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
@@ -78,9 +79,24 @@ def ensure_packages() -> None:
     install_packages("system packages", missing)
 
 
+def may_install() -> bool:
+    """Packages that only some tests need are not asked for."""
+    return not os.environ.get(SKIP) and os.geteuid() == 0 and bool(shutil.which("apt-get"))
+
+
+def ensure_browser() -> None:
+    """What the report's pages are looked at with, where it can be had; those tests skip without."""
+    if not may_install() or not missing_packages(BROWSER_PACKAGES):
+        return
+    try:
+        install_packages("packages for a browser", missing_packages(BROWSER_PACKAGES))
+    except SystemExit:
+        note("packages for a browser", "not to be had: test_report_browser skips")
+
+
 def ensure_cross_packages() -> None:
     """What the codec's test on emulated ARM needs, where it can be had; that test skips without."""
-    if os.environ.get(SKIP) or os.geteuid() != 0 or not shutil.which("apt-get"):
+    if not may_install():
         return
     missing = missing_packages(CROSS_PACKAGES)
     if not missing:

@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "caesura/store.hpp"
 #include "hdf5/library.hpp"
+#include "store/list_regions.hpp"
 #include "store/recover.hpp"
 
 namespace caesura::python {
@@ -89,9 +90,32 @@ class OpenFile {
     }
 
   private:
+    friend nb::list regions_of(const OpenFile& open);
     store::FileInfo info_;
     std::shared_ptr<base::File> file_;
 };
+
+nb::list regions_of(const OpenFile& open) {
+    Result<std::vector<store::RegionUse>> uses = Status();
+    {
+        nb::gil_scoped_release release;
+        uses = store::list_regions(*open.file_, open.info_.path);
+    }
+    nb::list out;
+    for (const store::RegionUse& use : value_or_raise(std::move(uses))) {
+        nb::dict one;
+        one["rank"] = use.rank;
+        one["dump"] = use.dump;
+        one["iteration"] = use.iteration;
+        one["committed"] = use.committed;
+        one["address"] = use.address;
+        one["bytes"] = use.bytes;
+        one["blocks"] = use.blocks;
+        one["stored_bytes"] = use.stored_bytes;
+        out.append(one);
+    }
+    return out;
+}
 
 nb::dict recover(const std::string& path, bool dry_run) {
     Result<store::RecoverReport> result = Status();
@@ -134,6 +158,7 @@ void bind_files(nb::module_& module) {
     nb::class_<OpenFile>(module, "OpenFile")
         .def(nb::init<const std::string&, bool>(), nb::arg("path"), nb::arg("lock") = true)
         .def("info", &OpenFile::info)
+        .def("regions", &regions_of, "What was reserved in the file, and what lies there.")
         .def("read_chunk", &OpenFile::read_chunk, nb::arg("dataset"), nb::arg("chunk"),
              "The chunk's stored bytes, checked against its checksum.");
     module.def("recover", &recover, nb::arg("path"), nb::arg("dry_run") = false);

@@ -8,18 +8,26 @@ was killed, the file is an array that is not closed, one event a line.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
+from types import MappingProxyType
 
 
 class TraceError(Exception):
     """The file is not a trace that can be shown; the message says what to do."""
 
 
+_NO_NUMBERS: Mapping[str, float] = MappingProxyType({})  # of most events: one for all
+_NAMED = {"iteration", "bytes", "given_bytes"}  # which have places of their own
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
-    kind: str  # compress write sync obstacle wait plan commit planned_* iteration put end
+    kind: str  # compress write sync obstacle wait plan commit planned_* iteration put end, and what
+    # became of a dump on its rank: block written committed
     name: str
     rank: int
     lane: str
@@ -28,6 +36,8 @@ class Event:
     iteration: int
     bytes: int
     given_bytes: int = 0  # of bytes: values for a service, which compresses them
+    # What else its kind says.
+    numbers: Mapping[str, float] = field(default_factory=lambda: _NO_NUMBERS)
 
     @property
     def duration_s(self) -> float:
@@ -84,14 +94,29 @@ class Trace:
             for event in self.events
             if event.rank == rank and event.kind in ("compress", "write")
         ]
-        load = {span: sum(_overlap_s(event, span) for event in tasks) for span in settled}
+        covered_s = coverage((event.begin_s, event.end_s) for event in tasks)
+        load = {span: covered_s(span.begin_s, span.end_s) for span in settled}
         most = max(load.values())
         busy = [span for span in settled if load[span] >= 0.8 * most]
         return busy[len(busy) // 2]
 
 
-def _overlap_s(event: Event, span: Span) -> float:
-    return max(0.0, min(event.end_s, span.end_s) - max(event.begin_s, span.begin_s))
+def coverage(intervals: Iterable[tuple[float, float]]) -> Callable[[float, float], float]:
+    """How many seconds of the intervals lie between two times, each by itself. A run has tens of
+    thousands of tasks and of spans to ask about: a question costs a search, not a walk."""
+    begins, ends = [], []
+    for begin_s, end_s in intervals:
+        begins.append(begin_s)
+        ends.append(max(begin_s, end_s))
+    begins.sort()
+    ends.sort()
+    before = list(accumulate(begins, initial=0.0)), list(accumulate(ends, initial=0.0))
+
+    def until(at_s: float) -> float:
+        begun, ended = bisect_left(begins, at_s), bisect_left(ends, at_s)
+        return begun * at_s - before[0][begun] - (ended * at_s - before[1][ended])
+
+    return lambda begin_s, end_s: max(0.0, until(end_s) - until(begin_s))
 
 
 def read_traces(paths: Iterable[str | Path]) -> Trace:
@@ -151,4 +176,16 @@ def to_event(item: dict, lanes: dict) -> Event:
         iteration=int(arguments.get("iteration", 0)),
         bytes=int(arguments.get("bytes", 0)),
         given_bytes=int(arguments.get("given_bytes", 0)),
+        numbers=_numbers(arguments),
     )
+
+
+def _numbers(arguments: dict) -> Mapping[str, float]:
+    if len(arguments) <= len(_NAMED):
+        return _NO_NUMBERS
+    found = {
+        name: float(value)
+        for name, value in arguments.items()
+        if name not in _NAMED and isinstance(value, (int, float))
+    }
+    return found or _NO_NUMBERS

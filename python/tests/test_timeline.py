@@ -7,13 +7,14 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from caesura.report.facts import facts_of
 from caesura.report.page import (
     median_plan_error_s,
     summary,
-    trace_page,
     write_interference_s,
 )
 from caesura.report.quantities import bytes_text, duration_text, nice_step
+from caesura.report.run_page import run_page
 from caesura.report.timeline import Scale, axis_text, detail_svg, short_name, standalone_svg
 from caesura.trace import Event, read_traces
 
@@ -23,6 +24,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 def event(kind, begin_s, end_s, name="rho #0", **more):
     fields = {"rank": 0, "lane": "", "iteration": 1, "bytes": 0} | more
     return Event(kind=kind, name=name, begin_s=begin_s, end_s=end_s, **fields)
+
+
+def trace_page(trace):
+    return run_page(facts_of(None, [], trace), trace, [])
 
 
 def test_standalone_picture_is_valid_and_holds_every_task_of_the_iteration(traces):

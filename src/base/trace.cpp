@@ -1,5 +1,6 @@
 #include "base/trace.hpp"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/file.hpp"
@@ -27,6 +28,8 @@ json lane_name(int rank, std::size_t lane, const std::string& name) {
 json chrome_event(const TraceEvent& event, int rank, std::size_t lane, double origin_s) {
     json arguments = {{"iteration", event.iteration}, {"bytes", event.bytes}};
     if (event.given_bytes > 0) arguments["given_bytes"] = event.given_bytes;
+    for (const auto& [name, value] : event.numbers)
+        if (std::isfinite(value)) arguments[name] = value;
     return {{"ph", "X"},
             {"cat", event.kind},
             {"name", event.name},

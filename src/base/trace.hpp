@@ -12,6 +12,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "caesura/base.hpp"
@@ -21,13 +22,16 @@ namespace caesura::base {
 struct TraceEvent {
     const char* kind = "";  ///< "compress", "write", "sync", "obstacle", "wait", "plan", "commit",
                             ///< "planned_compress", "planned_write", "iteration", "put", "end",
-                            ///< "pause" (the application waits, its core is free)
+                            ///< "pause" (the application waits, its core is free); what became
+                            ///< of a dump: "written", "committed", and of each "block" of it
     std::string name;       ///< e.g. "temperature #3"
     double begin_s = 0.0;
     double end_s = 0.0;
     std::uint64_t iteration = 0;
     std::uint64_t bytes = 0;        ///< of the block or write; 0 where it has none
     std::uint64_t given_bytes = 0;  ///< of these: values for a service, which compresses them
+    /// Whatever else its kind has to say; what is not finite is left out of the file.
+    std::vector<std::pair<const char*, double>> numbers = {};
 };
 
 class TraceLane {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -26,6 +27,27 @@ TEST(Trace, writes_events_in_microseconds_since_the_origin) {
     EXPECT_DOUBLE_EQ(event["ts"].get<double>(), 5e5);
     EXPECT_DOUBLE_EQ(event["dur"].get<double>(), 2.5e5);
     EXPECT_EQ(event["args"]["bytes"], 1024);
+}
+
+TEST(Trace, says_the_numbers_of_an_event_that_are_finite) {
+    const std::string path =
+        ::testing::TempDir() + "caesura_trace_numbers_" + std::to_string(::getpid()) + ".json";
+    TraceLane lane("outcomes");
+    lane.add(
+        {"block",
+         "rho #0",
+         1.0,
+         2.0,
+         3,
+         4,
+         0,
+         {{"raw_bytes", 512.0}, {"error_over_bound", std::numeric_limits<double>::quiet_NaN()}}});
+    ASSERT_TRUE(write_chrome_trace(path, 0, 0.0, {&lane}).ok());
+    const auto trace = nlohmann::json::parse(std::ifstream(path));
+    std::filesystem::remove(path);
+    const auto& arguments = trace["traceEvents"].back()["args"];
+    EXPECT_EQ(arguments["raw_bytes"], 512);
+    EXPECT_FALSE(arguments.contains("error_over_bound"));
 }
 
 TEST(Trace, grows_while_another_thread_adds_and_misses_no_event) {

@@ -69,6 +69,7 @@ struct Job {
     std::atomic<bool> elsewhere{false};
     double expected_compress_s = 0.0, expected_write_s = 0.0;  ///< what the planner goes by
     double write_spread_s = 0.0;  ///< of expected_write_s, because the size is not known yet
+    double expected_bytes = 0.0;  ///< of stored_bytes
 
     // ---- progress
     std::atomic<bool> begun{false};    // somebody has taken it from the plan

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include "store/hdf5_handle.hpp"
 #include "store/journal.hpp"
+#include "store/list_regions.hpp"
 #include "store/recording_file_system.hpp"
 #include "store/recover.hpp"
 #include "store/store_fixture.hpp"
@@ -284,6 +286,33 @@ TEST(ReadInfo, says_fill_values_byte_order_contiguous_datasets_and_what_else_the
     const auto bytes = read_chunk(**file, flat, flat.chunks[0]);
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
     EXPECT_EQ(std::memcmp(bytes->data(), values.data(), sizeof values), 0);
+}
+
+TEST(ListRegions, gives_each_region_with_its_dump_and_the_bytes_of_its_blocks) {
+    const TemporaryPath path("regions");
+    SmallRun run(base::FileSystem::posix(), path.str(), 2, read_info_run());
+    for (std::uint64_t n = 0; n < 3; ++n) {
+        const SmallDump dump(n);
+        ASSERT_TRUE(run.dump_and_commit(dump).ok());
+    }
+    ASSERT_TRUE(run.commit(true).ok());
+    auto file = base::FileSystem::posix().open(path.str(), base::FileSystem::Mode::read);
+    ASSERT_TRUE(file.ok());
+    const auto uses = list_regions(**file, path.str());
+    ASSERT_TRUE(uses.ok()) << uses.status().message();
+    ASSERT_EQ(uses->size(), 6u);  // one a rank in each dump
+    const auto info = read_info(base::FileSystem::posix(), path.str());
+    ASSERT_TRUE(info.ok());
+    std::map<std::uint64_t, std::uint64_t> in_regions, in_datasets;  // bytes by iteration
+    for (const RegionUse& use : *uses) {
+        EXPECT_TRUE(use.committed);
+        ASSERT_TRUE(use.iteration);
+        EXPECT_GE(use.bytes, use.stored_bytes);
+        in_regions[*use.iteration] += use.stored_bytes;
+    }
+    for (const DatasetInfo& dataset : info->datasets)
+        in_datasets[dataset.iteration] += dataset.stored_bytes;
+    EXPECT_EQ(in_regions, in_datasets);
 }
 
 }  // namespace

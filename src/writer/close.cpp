@@ -128,7 +128,8 @@ std::string writer::Session::trace_path() const {
 }
 
 std::vector<const base::TraceLane*> Writer::Impl::traced_lanes() const {
-    std::vector<const base::TraceLane*> lanes{&session.application_trace, &session.plan_trace};
+    std::vector<const base::TraceLane*> lanes{&session.application_trace, &session.plan_trace,
+                                              &session.outcome_trace};
     for (const base::TraceLane* lane : executor->trace_lanes()) lanes.push_back(lane);
     return lanes;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "store/region_writer.hpp"
 
@@ -105,6 +106,7 @@ void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
         session_.totals.stored_bytes += record.bytes;
 
     flight.overflow.clear();
+    if (!flight.features.empty()) trace_blocks(flight, task);
     ledger::Overflow overflow;
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
         run::Job& job = task.jobs[i];
@@ -126,6 +128,7 @@ void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
     if (flight.overflow.empty())
         longest_s = std::max(longest_s, task.finished_s.load() - flight.handed_over_s);
     if (!task.plans.empty()) harvest_plan(task);
+    trace_written(flight, task, overflow);
     flight.features.clear();
     if (auto findings = sink.findings(); !findings.empty())
         findings_[flight.dump] = std::move(findings);
@@ -154,6 +157,9 @@ void Flights::committed(const Range& dumps) {
     std::erase_if(uncommitted_, [&](const HandedOver& one) {
         if (!dumps.has(one.dump)) return false;
         longest_s = std::max(longest_s, session_.now_s() - one.at_s);
+        if (session_.traces())
+            session_.outcome_trace.add({"committed", "committed", one.at_s, session_.now_s(),
+                                        iterations_[one.dump], one.put_bytes});
         return true;
     });
 }
@@ -226,6 +232,54 @@ void Flights::harvest_plan(run::DumpTask& task) {
         note("planned_iteration", "iteration, planned", plan.iteration_begin_s,
              plan.iteration_begin_s + plan.iteration_s, 0);
     if (end_s > 0.0) note("dump", "dump", plan.made_s, end_s, 0);
+}
+
+// What was predicted of each block beside what it was, for `caesura report`.
+void Flights::trace_blocks(const Flight& flight, const run::DumpTask& task) {
+    if (!session_.traces()) return;
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        const run::Job& job = task.jobs[i];
+        const bool overflowed = job.state.load() == run::JobState::overflowed;
+        session_.outcome_trace.add(
+            {"block",
+             job.label,
+             flight.handed_over_s,
+             task.finished_s.load(),
+             task.iteration,
+             job.stored_bytes,
+             0,
+             {{"raw_bytes", static_cast<double>(job.valid_bytes())},
+              {"predicted_bytes", job.expected_bytes},
+              {"predicted_compress_s", job.expected_compress_s},
+              {"compress_s", job.compress_s > 0.0 ? job.compress_s : nan},
+              {"predicted_write_s", job.expected_write_s},
+              {"overflowed", overflowed ? 1.0 : nan},
+              {"error_over_bound",
+               job.absolute_bound > 0.0 ? job.max_error / job.absolute_bound : nan}}});
+    }
+}
+
+// When this rank's part of a dump was durable, and what it took of what was reserved for it.
+void Flights::trace_written(const Flight& flight, const run::DumpTask& task,
+                            const ledger::Overflow& overflow) {
+    if (!session_.traces()) return;
+    const bool is_first = !flight.features.empty();  // else blocks that come back from an overflow
+    std::uint64_t unused_bytes = 0;
+    const auto& sink = static_cast<const DumpSink&>(*task.sink);
+    for (const Extent& tail : sink.tails()) unused_bytes += tail.bytes;
+    session_.outcome_trace.add(
+        {"written",
+         "written",
+         flight.handed_over_s,
+         task.finished_s.load(),
+         task.iteration,
+         0,
+         0,
+         {{"reserved_bytes", is_first ? static_cast<double>(flight.reserved_bytes) : 0.0},
+          {"unused_bytes", is_first ? static_cast<double>(unused_bytes) : 0.0},
+          {"overflow_blocks", static_cast<double>(overflow.blocks)},
+          {"overflow_bytes", static_cast<double>(overflow.stored_bytes)}}});
 }
 
 void Flights::learn_job(const Flight& flight, std::size_t index, const run::Job& job) {

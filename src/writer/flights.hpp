@@ -37,6 +37,7 @@ struct Flight {
     std::vector<OverflowBlock> overflow;
     double handed_over_s = 0.0, max_delay_s = 0.0;
     std::uint64_t put_bytes = 0;  ///< on this rank
+    std::uint64_t reserved_bytes = 0;
 };
 
 class Flights {
@@ -90,6 +91,9 @@ class Flights {
   private:
     void harvest_task(Flight& flight, run::DumpTask& task);
     void harvest_plan(run::DumpTask& task);
+    void trace_blocks(const Flight& flight, const run::DumpTask& task);
+    void trace_written(const Flight& flight, const run::DumpTask& task,
+                       const ledger::Overflow& overflow);
     void learn_job(const Flight& flight, std::size_t index, const run::Job& job);
     std::unique_ptr<run::DumpTask> overflow_task(Flight& flight);
     Flight* find(std::uint64_t dump);

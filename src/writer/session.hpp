@@ -102,7 +102,7 @@ struct Session {
     double iteration_begin_s = 0.0;  ///< its begin
     /// Of this rank.
     std::string trace_path() const;
-    base::TraceLane application_trace{"application"}, plan_trace{"plan"};
+    base::TraceLane application_trace{"application"}, plan_trace{"plan"}, outcome_trace{"outcomes"};
     std::unique_ptr<base::LiveTrace> live_trace;
     double trace_origin_s = 0.0;
 };

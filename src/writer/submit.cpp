@@ -217,6 +217,7 @@ void Assembly::plan_jobs() {
     task.write_cost = cost_of(parts_.session.experience->write_model);
     if (parts_.session.elsewhere()) task.compress_elsewhere();
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
+        task.jobs[i].expected_bytes = predicted_[i].mean;
         task.jobs[i].expected_compress_s = compress_s_[i];
         task.jobs[i].expected_write_s = parts_.session.experience->write_model.predict_s(
             static_cast<std::uint64_t>(predicted_[i].mean));
@@ -316,6 +317,7 @@ void Assembly::submit(const ledger::Extent& fresh) {
     }
     std::vector<ledger::Extent> extents = std::move(reservation_.kept);
     extents.push_back(fresh);
+    for (const ledger::Extent& extent : extents) flight.reserved_bytes += extent.bytes;
     SinkOrder order{parts_.ledger.file(),
                     parts_.ledger.begin(std::move(manifest_), extents),
                     manifest_text_,

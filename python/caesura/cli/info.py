@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,11 +12,10 @@ from rich.table import Table
 from caesura.analyses import analyses_of, results_text
 from caesura.cli.common import JSON_HELP, err, expected_errors, need_core, out, print_json
 from caesura.comparing import mesh_of
+from caesura.filter_words import bound_words_in
 from caesura.reading import looks_like_hdf5
 from caesura.report.quantities import bytes_text
 from caesura.series import files_of
-
-_KINDS = ("lossless", "absolute", "relative", "pointwise_relative", "psnr")
 
 
 @dataclass
@@ -171,12 +169,9 @@ def bound_of(dataset: dict[str, Any]) -> str:
 
 
 def bound_in(pipeline: list[dict[str, Any]]) -> str:
-    """What the words of our filter say that was asked for (docs/reference/filter_parameters.md)."""
-    words = pipeline[0]["cd_values"] if pipeline and "caesura" in pipeline[0]["name"] else []
-    if len(words) < 5 or words[2] >= len(_KINDS):
-        return "not recorded"
-    (value,) = struct.unpack("<d", struct.pack("<II", words[3], words[4]))
-    return bound_text(_KINDS[words[2]], value, value)
+    """As text; where it is not there, that."""
+    found = bound_words_in(pipeline)
+    return "not recorded" if found is None else bound_text(*found, found[1])
 
 
 def bound_text(kind: str, requested: float, bound: float) -> str:

@@ -7,8 +7,9 @@ from importlib.resources import files
 
 from caesura.report.markup import tag, text
 from caesura.report.quantities import bytes_text, duration_text
+from caesura.report.shown import chosen_span, shown_of
 from caesura.report.timeline import LEGEND, detail_svg, overview_svg, stylesheet
-from caesura.trace import Event, Trace
+from caesura.trace import Event, Trace, coverage
 
 _BUTTONS = [
     ("previous", "‹ iteration"),
@@ -32,7 +33,7 @@ def page(title: str, *sections: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
         tag("title", text(title)),
-        tag("style", _resource("page.css"), stylesheet()),
+        tag("style", _resource("page.css"), _resource("charts.css"), stylesheet()),
     )
     script = f"<script>{_resource('script.js')}</script>"
     body = tag("body", tag("main", *sections), script)
@@ -69,7 +70,10 @@ def _legend() -> str:
     return tag("ul", *items, class_="legend")
 
 
-def timeline_section(trace: Trace) -> str:
+def timeline_section(trace: Trace, iteration: int | None = None) -> str:
+    """`iteration`: the one to enlarge, else the typical one. KeyError: it is not in the trace."""
+    shown = shown_of(trace, iteration)
+    span = chosen_span(trace, iteration)
     buttons = [
         tag("button", text(caption), type="button", data_action=action)
         for action, caption in _BUTTONS
@@ -77,17 +81,28 @@ def timeline_section(trace: Trace) -> str:
     toolbar = tag("div", *buttons, tag("output", " ", id="window"), class_="toolbar")
     hint = (
         "Wheel over the timeline zooms, drag or shift+wheel moves; drag in the overview to go "
-        "elsewhere; point at a block to see its plan, its compression and its write together."
+        "elsewhere; point at a block to see its plan, its compression and its write together. "
+        "With the keyboard: Tab to the timeline, then arrow keys move, + and − zoom, Page Up and "
+        "Page Down go from iteration to iteration, Home returns."
     )
     return tag(
         "section",
         tag("h2", "Timeline"),
         tag("p", "The whole run; below it one iteration, planned above actual.", class_="soft"),
-        tag("div", overview_svg(trace), class_="scroll"),
+        tag("p", text(shown.said), class_="note") if shown.said else "",
+        tag("div", overview_svg(shown.whole), class_="scroll"),
         toolbar,
-        tag("div", detail_svg(trace), class_="scroll"),
+        tag(
+            "div",
+            detail_svg(shown.enlarged, span, (shown.begin_s, shown.end_s)),
+            class_="scroll",
+            id="stage",
+            tabindex="0",
+            role="group",
+            aria_label="Timeline: arrow keys move, plus and minus zoom",
+        ),
         _legend(),
-        tag("p", hint, class_="note", style="margin-top:10px"),
+        tag("p", hint, class_="note on-screen", style="margin-top:10px"),
     )
 
 
@@ -146,13 +161,12 @@ def lane_section(trace: Trace) -> str:
 
 def write_interference_s(events: Sequence[Event]) -> float:
     """Seconds of writing that fell inside the application's marked write obstacles."""
-    obstacles = [event for event in events if event.kind == "obstacle" and event.name == "write"]
-    writes = [event for event in events if event.kind == "write"]
-    return sum(
-        max(0.0, min(write.end_s, obstacle.end_s) - max(write.begin_s, obstacle.begin_s))
-        for write in writes
-        for obstacle in obstacles
+    inside_s = coverage(
+        (event.begin_s, event.end_s)
+        for event in events
+        if event.kind == "obstacle" and event.name == "write"
     )
+    return sum(inside_s(event.begin_s, event.end_s) for event in events if event.kind == "write")
 
 
 def median_plan_error_s(events: Sequence[Event]) -> float:
@@ -168,22 +182,3 @@ def median_plan_error_s(events: Sequence[Event]) -> float:
         if (key := (event.kind, event.iteration, event.name)) in planned
     )
     return errors[len(errors) // 2] if errors else 0.0
-
-
-def trace_page(trace: Trace, *more: str) -> str:
-    """The page of `caesura report`; `more` are sections behind those of the trace."""
-    count = len(trace.iterations())
-    ranks = len(trace.ranks)
-    heading = tag("h1", "Caesura: timeline of a run")
-    sentence = (
-        f"{ranks} rank{'s' if ranks != 1 else ''}, {count} iterations, "
-        f"{duration_text(trace.end_s - trace.begin_s)}"
-    )
-    return page(
-        "Caesura: timeline of a run",
-        heading,
-        tag("p", text(sentence), class_="soft"),
-        timeline_section(trace),
-        lane_section(trace),
-        *more,
-    )

@@ -1,6 +1,15 @@
-// Zoom and pan of the timeline. Every box has its times in data-b and data-e; only x and width are
+// Tables behind pictures open for printing; and zoom and pan of the timeline. Every box has its times in data-b and data-e; only x and width are
 // set here, so that without scripts the picture of one iteration remains.
 "use strict";
+(() => {
+  const closed = () => [...document.querySelectorAll("details:not([open])")];
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = closed();
+    for (const one of opened) one.open = true;
+  });
+  addEventListener("afterprint", () => { for (const one of opened) one.open = false; });
+})();
 (() => {
   const detail = document.getElementById("detail");
   const overview = document.getElementById("overview");
@@ -19,6 +28,8 @@
   const iterations = [...overview.querySelectorAll("g.iteration")];
   const spans = boxes.filter((box) => box.group.classList.contains("iteration"))
     .sort((a, b) => a.b - b.b);
+  // Nothing is drawn before and after: the page of a long run enlarges a part of it.
+  const first = +detail.dataset.from, last = +detail.dataset.to;
   const home = [+detail.dataset.begin, +detail.dataset.end];
   let [begin, end] = home;
 
@@ -69,9 +80,9 @@
   }
   let pending = false;
   function show(from, to) {
-    const span = Math.min(Math.max(to - from, 1e-4), runEnd * 1.05);
+    const span = Math.min(Math.max(to - from, 1e-4), (last - first) * 1.05);
     const slack = span * 0.05;
-    begin = Math.min(Math.max(from, -slack), runEnd + slack - span);
+    begin = Math.min(Math.max(from, first - slack), last + slack - span);
     end = begin + span;
     if (!pending) {
       pending = true;
@@ -140,10 +151,21 @@
       if (box.group.dataset.job === job) box.group.classList.add("lit");
   });
   const actions = {
-    in: () => zoom(0.6), out: () => zoom(1 / 0.6), all: () => show(0, runEnd),
+    in: () => zoom(0.6), out: () => zoom(1 / 0.6), all: () => show(first, last),
     home: () => show(...home), previous: () => iteration(-1), next: () => iteration(1),
   };
   for (const button of document.querySelectorAll("[data-action]"))
     button.addEventListener("click", actions[button.dataset.action]);
+  const move = (share) => show(begin + share * (end - begin), end + share * (end - begin));
+  const keys = {
+    ArrowLeft: () => move(-0.15), ArrowRight: () => move(0.15), ArrowUp: actions.in,
+    ArrowDown: actions.out, "+": actions.in, "=": actions.in, "-": actions.out,
+    PageUp: actions.previous, PageDown: actions.next, Home: actions.home, End: actions.all,
+  };
+  document.getElementById("stage")?.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    event.preventDefault();  // the page would scroll
+    keys[event.key]();
+  });
   draw();
 })();

@@ -17,7 +17,7 @@ from importlib.resources import files
 
 from caesura.report.markup import tag, text
 from caesura.report.quantities import bytes_text, duration_text, nice_step
-from caesura.trace import Event, Trace
+from caesura.trace import Event, Span, Trace, coverage
 
 WIDTH = 1200.0
 GUTTER = 152.0  # row labels
@@ -222,9 +222,8 @@ def axis(scale: Scale, top: float, bottom: float, origin_s: float) -> str:
         x = scale.x(time_s)
         parts.append(tag("line", class_="grid", x1=x, x2=x, y1=top, y2=bottom))
         caption = axis_text(time_s - origin_s, step)
-        parts.append(
-            tag("text", text(caption), class_="tick", x=x, y=top - 8, text_anchor="middle")
-        )
+        anchor = "end" if x > WIDTH - 24 else "middle"  # or the edge would cut it
+        parts.append(tag("text", text(caption), class_="tick", x=x, y=top - 8, text_anchor=anchor))
     return tag("g", *parts, class_="axis")
 
 
@@ -317,9 +316,15 @@ def standalone_svg(trace: Trace, title: str = "") -> str:
     )
 
 
-def detail_svg(trace: Trace) -> str:
-    """For the page: all events, clipped to the typical iteration until the script zooms."""
-    span = trace.typical_iteration()
+def detail_svg(
+    trace: Trace, span: Span | None = None, reach: tuple[float, float] | None = None
+) -> str:
+    """For the page: all events, clipped to the typical iteration or `span` until the script zooms.
+
+    `reach`: the script goes nowhere else, because the trace has no events there.
+    """
+    span = span or trace.typical_iteration()
+    reach = reach or (0.0, trace.end_s)
     pad_s = 0.03 * (span.end_s - span.begin_s)
     scale = Scale(span.begin_s - pad_s, span.end_s + pad_s)
     body, height = drawing(trace, scale, 0.0, only_shown=False)
@@ -331,7 +336,10 @@ def detail_svg(trace: Trace) -> str:
         class_="timeline",
         id="detail",
         role="img",
-        aria_label="Timeline of one iteration, planned above actual",
+        aria_label=f"Timeline of iteration {span.number}, planned above actual: {len(trace.ranks)} "
+        f"ranks, {_tasks(trace, span)}",
+        data_from=f"{reach[0]:.6f}",
+        data_to=f"{reach[1]:.6f}",
         data_begin=f"{scale.begin_s:.6f}",
         data_end=f"{scale.end_s:.6f}",
         data_left=scale.left,
@@ -339,6 +347,20 @@ def detail_svg(trace: Trace) -> str:
         data_top=AXIS_HEIGHT - 6,
         data_bottom=height,
     )
+
+
+_COUNTED = (("compress", "compressions"), ("write", "writes"), ("obstacle", "obstacles"))
+
+
+def _tasks(trace: Trace, span: Span) -> str:
+    """What ran in it, for who cannot see the picture."""
+    inside = [e for e in trace.events if e.end_s > span.begin_s and e.begin_s < span.end_s]
+    said = []
+    for kind, word in _COUNTED:
+        own = [event for event in inside if event.kind == kind]
+        took_s = sum(event.duration_s for event in own)
+        said.append(f"{len(own)} {word} ({duration_text(took_s)})")
+    return ", ".join(said)
 
 
 def overview_svg(trace: Trace) -> str:
@@ -363,9 +385,8 @@ def overview_svg(trace: Trace) -> str:
                     text_anchor="end",
                 )
             )
-            for event in trace.events:
-                if event.rank == rank and event.kind in kinds:
-                    parts.append(_mark(event, scale, y, height))
+            row = [e for e in trace.events if e.rank == rank and e.kind in kinds]
+            parts += _marks(row, scale, y, height)
         top += 3 * (height + gap) + 8
     return tag(
         "svg",
@@ -376,11 +397,31 @@ def overview_svg(trace: Trace) -> str:
         class_="timeline",
         id="overview",
         role="img",
-        aria_label="All iterations of the run",
+        aria_label=f"The whole run, {duration_text(end_s)}: {len(trace.iterations())} iterations",
         data_end=f"{end_s:.6f}",
         data_left=scale.left,
         data_right=scale.right,
     )
+
+
+def _marks(events: list[Event], scale: Scale, y: float, height: float) -> list[str]:
+    """Each event; where they are more than could be told apart, how full each stretch is."""
+    if len(events) <= 400:
+        return [_mark(event, scale, y, height) for event in events]
+    parts = []
+    step = 2.0
+    per_unit_s = (scale.end_s - scale.begin_s) / (scale.right - scale.left)
+    for kind in dict.fromkeys(event.kind for event in events):
+        covered_s = coverage((e.begin_s, e.end_s) for e in events if e.kind == kind)
+        for column in range(int((scale.right - scale.left) / step)):
+            begin_s = scale.begin_s + column * step * per_unit_s
+            share = min(1.0, covered_s(begin_s, begin_s + step * per_unit_s) / (step * per_unit_s))
+            if share > 0.005:
+                x = scale.left + column * step
+                box = tag("rect", x=x, y=y, width=step, height=height, style="stroke:none",
+                          fill_opacity=0.15 + 0.85 * share)  # fmt: skip
+                parts.append(tag("g", box, class_=f"event {kind}"))
+    return parts
 
 
 def _mark(event: Event, scale: Scale, y: float, height: float) -> str:

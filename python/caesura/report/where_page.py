@@ -86,10 +86,17 @@ def scatter(points: Iterable[tuple[str, float, float]], across: str, up: str) ->
             transform=f"rotate(-90 14 {(y.begin + y.end) / 2:.0f})",
         )
     )
+    off = sorted(abs(took / predicted - 1.0) for _, predicted, took in shown)
+    alternative = (
+        f"{across} and {up} times of {len(shown)} blocks and regions on {', '.join(names)}; half "
+        f"are within {100 * off[len(off) // 2]:.1f} % of what was predicted."
+    )
     return tag(
         "svg",
+        tag("title", text(alternative)),
         *parts,
         xmlns="http://www.w3.org/2000/svg",
+        role="img",
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         style=f"max-width:{_WIDTH}px;font:12px sans-serif;fill:currentColor",
     )
@@ -104,8 +111,10 @@ def where_page(decisions: Decisions, choices: Sequence[Choice], name: str) -> st
     )
 
 
-def where_section(decisions: Decisions, choices: Sequence[Choice], name: str) -> str:
-    """What each device did, how well that was predicted, and what `choices` would be; no title."""
+def where_section(
+    decisions: Decisions, choices: Sequence[Choice], name: str, title: str = ""
+) -> str:
+    """What each device did, how well that was predicted, and what `choices` would be."""
     points = [
         (block.device, block.predicted_s, block.took_s)
         for block in decisions.blocks
@@ -125,6 +134,7 @@ def where_section(decisions: Decisions, choices: Sequence[Choice], name: str) ->
         )
     emulated = any("emulated" in device for device in decisions.devices)
     sections = [
+        tag("h2", text(title)) if title else "",
         tag("p", text(f"From {name}: {len(decisions.blocks)} blocks and regions.")),
         tag("p", "Times of an emulated device are those that were stated.") if emulated else "",
         table(
