@@ -217,7 +217,7 @@ def _space(facts: Facts) -> list[Advice]:
     blocks = sum(len_of.blocks for of in facts.fields.values() for len_of in of.values())
     lost = sum(s.overflow_blocks or 0 for s in known)
     found = []
-    if blocks and lost / blocks > _MUCH_OVERFLOW:
+    if blocks and lost / blocks > _MUCH_OVERFLOW and not facts.by_file:
         found.append(
             Advice(
                 f"{100 * lost / blocks:.1f} % of the blocks did not fit where they were planned: a "
