@@ -18,6 +18,7 @@ from caesura.watching.state import Lane, lanes_of
 
 _MUCH_OVERFLOW = 0.01  # of blocks
 _LITTLE_USED = 0.7  # of what was reserved
+_SMALL_DUMP = 1 << 20  # bytes: in less, manifests and pages are what is not used
 _LITTLE_SAVED = 1.1  # ratio
 _FAR_OFF = 0.5  # bias of predictions
 
@@ -227,7 +228,8 @@ def _space(facts: Facts) -> list[Advice]:
         )
     reserved = sum(s.reserved_bytes for s in facts.space.values())
     used = sum(s.used_bytes for s in facts.space.values())
-    if facts.files and reserved and used / reserved < _LITTLE_USED:
+    is_large = reserved >= _SMALL_DUMP * len(facts.space)
+    if facts.files and reserved and is_large and used / reserved < _LITTLE_USED:
         found.append(
             Advice(
                 f"{bytes_text(reserved - used)} of {bytes_text(reserved)} reserved were not used: "
