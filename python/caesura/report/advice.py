@@ -18,6 +18,7 @@ from caesura.watching.state import Lane, lanes_of
 
 _MUCH_OVERFLOW = 0.01  # of blocks
 _LITTLE_USED = 0.7  # of what was reserved
+_SMALL_DUMP = 1 << 20  # bytes: in less, manifests and pages are what is not used
 _LITTLE_SAVED = 1.1  # ratio
 _FAR_OFF = 0.5  # bias of predictions
 
@@ -217,7 +218,7 @@ def _space(facts: Facts) -> list[Advice]:
     blocks = sum(len_of.blocks for of in facts.fields.values() for len_of in of.values())
     lost = sum(s.overflow_blocks or 0 for s in known)
     found = []
-    if blocks and lost / blocks > _MUCH_OVERFLOW:
+    if blocks and lost / blocks > _MUCH_OVERFLOW and not facts.by_file:
         found.append(
             Advice(
                 f"{100 * lost / blocks:.1f} % of the blocks did not fit where they were planned: a "
@@ -227,7 +228,8 @@ def _space(facts: Facts) -> list[Advice]:
         )
     reserved = sum(s.reserved_bytes for s in facts.space.values())
     used = sum(s.used_bytes for s in facts.space.values())
-    if facts.files and reserved and used / reserved < _LITTLE_USED:
+    is_large = reserved >= _SMALL_DUMP * len(facts.space)
+    if facts.files and reserved and is_large and used / reserved < _LITTLE_USED:
         found.append(
             Advice(
                 f"{bytes_text(reserved - used)} of {bytes_text(reserved)} reserved were not used: "

@@ -66,11 +66,11 @@ class Frame:
     def right(self) -> float:
         return self.width - self.margin
 
-    def across(self, low: float, high: float) -> Axis:
-        """Of whole numbers; a single one lies in the middle."""
+    def across(self, low: float, high: float, room: float = 5.0) -> Axis:
+        """Of whole numbers; a single one lies in the middle. `room`: at both ends."""
         if high <= low:
             low, high = low - 1, high + 1
-        return Axis(low, high, self.left + 5, self.right - 5)
+        return Axis(low, high, self.left + room, self.right - room)
 
     def up(self, high: float) -> Axis:
         """From zero to a little above the largest value."""

@@ -10,7 +10,7 @@ from typing import Any
 from caesura.report.facts import Delay, Facts, Space
 from caesura.report.markup import tag, text
 from caesura.report.page import table
-from caesura.report.quantities import bytes_text, duration_text
+from caesura.report.quantities import about, bytes_text, duration_text
 
 _MOST_ROWS = 200
 
@@ -56,7 +56,7 @@ def connector_section(reports: Sequence[tuple[Path, Mapping[str, Any]]]) -> str:
         tag(
             "p",
             "The connector writes no traces, so there is no timeline of it. Calls and delays "
-            "are of the slowest rank; times of the lanes are sums over ranks.",
+            "are of the slowest rank.",
             class_="note",
             style="margin-top:10px",
         ),
@@ -72,7 +72,7 @@ def _of(path: Path, report: Mapping[str, Any]) -> str:
     ours = sum(entry["handled_by"] == "caesura" for entry in files)
     said = f"{path}: {len(files)} files, {ours} of them captured; {bytes_text(raw)} raw in "
     said += f"{bytes_text(stored)}"
-    said += f" (ratio {raw / stored:.3g})" if stored else ""
+    said += f" (ratio {about(raw / stored)})" if stored else ""
     said += f"; {duration_text(calls_s)} in the connector's calls."
     lost = [entry for entry in files if "error" in entry]
     if lost:
@@ -102,7 +102,7 @@ def _files(files: Sequence[Mapping[str, Any]]) -> str:
                 str(sums["count"]),
                 bytes_text(sums["raw_bytes"]),
                 bytes_text(sums["stored_bytes"]),
-                f"{sums['ratio']:.3g}",
+                about(sums["ratio"]),
                 duration_text(sums["in_calls_s"]),
                 duration_text(sums["longest_to_written_s"]),
                 duration_text(sums["longest_to_committed_s"]),

@@ -91,7 +91,7 @@ class Facts:
 
     @property
     def axis(self) -> str:
-        return "file, in order" if self.by_file else "iteration"
+        return "file, in order from 0" if self.by_file else "iteration"
 
     @property
     def raw_bytes(self) -> int:

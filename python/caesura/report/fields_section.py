@@ -9,7 +9,7 @@ from caesura.report.charts import Frame, across_axis, key, line, picture, rings,
 from caesura.report.facts import Facts, Held
 from caesura.report.markup import tag, text
 from caesura.report.page import table
-from caesura.report.quantities import bytes_text, ratio_text
+from caesura.report.quantities import about, bytes_text, ratio_text
 
 MOST_PICTURES = 24  # the largest fields; the table has all
 MOST_ROWS = 100  # of a field's table: more dumps are taken together
@@ -67,7 +67,9 @@ def _overview(facts: Facts) -> str:
                 bytes_text(raw),
                 bytes_text(stored),
                 ratio_text(raw / stored if stored else None),
-                f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else "–",
+                " to ".join(dict.fromkeys(map(ratio_text, (min(ratios), max(ratios)))))
+                if ratios
+                else "–",
                 text(bound_words(of.values())),
                 text(error_words(of.values())),
             )
@@ -131,7 +133,7 @@ def share_of_bound(share: float) -> str:
 def _figure(facts: Facts, name: str) -> str:
     of = facts.fields[name]
     stored, raw = stored_of(of), sum(one.raw_bytes for one in of.values())
-    total = f"ratio {raw / stored:.3g}" if stored else "nothing stored"
+    total = f"ratio {about(raw / stored)}" if stored else "nothing stored"
     present = "" if len(of) == len(facts.labels) else f"in {len(of)} of {len(facts.labels)} dumps, "
     caption = tag("figcaption", text(name), tag("span", text(f"{present}{total}")))
     return tag("figure", caption, _plot(facts, name, of), _numbers(facts, of))
@@ -178,8 +180,8 @@ def _in_words(of: Mapping[int, Held], ratios: Sequence[tuple[int, float]]) -> st
         return "nothing is stored of it"
     least, most = min(ratios, key=lambda p: p[1]), max(ratios, key=lambda p: p[1])
     return (
-        f"ratio {least[1]:.3g} to {most[1]:.3g} in {len(of)} dumps, first {ratios[0][1]:.3g}, "
-        f"last {ratios[-1][1]:.3g}"
+        f"ratio {about(least[1])} to {about(most[1])} in {len(of)} dumps, first "
+        f"{about(ratios[0][1])}, last {about(ratios[-1][1])}"
     )
 
 

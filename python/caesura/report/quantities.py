@@ -33,7 +33,14 @@ def duration_text(seconds: float) -> str:
 
 
 def ratio_text(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if value < 1000 else f"{value:.0f}"
+
+
+def about(ratio: float) -> str:
+    """In a sentence: three figures, and never a power of ten."""
+    return f"{ratio:.3g}" if ratio < 1000 else f"{ratio:.0f}"
 
 
 def nice_step(span: float, wanted: int) -> float:

@@ -14,7 +14,7 @@ from caesura.report.fields_section import fields_section
 from caesura.report.markup import tag, text
 from caesura.report.page import lane_section, page, table, timeline_section
 from caesura.report.prediction_section import prediction_section
-from caesura.report.quantities import bytes_text, duration_text
+from caesura.report.quantities import about, bytes_text, duration_text
 from caesura.report.space_section import space_section
 from caesura.trace import Trace
 
@@ -51,7 +51,8 @@ def _sentence(facts: Facts, trace: Trace | None) -> str:
     said = []
     if facts.files:
         names = ", ".join(str(path) for path in facts.files[:3])
-        more = f" and {len(facts.files) - 3} more files" if len(facts.files) > 3 else ""
+        left = len(facts.files) - 3
+        more = f" and {left} more file{'s' if left != 1 else ''}" if left > 0 else ""
         said.append(f"{names}{more} ({bytes_text(facts.file_bytes)})")
     if trace is not None:
         ranks, count = len(trace.ranks), len(trace.iterations())
@@ -61,7 +62,7 @@ def _sentence(facts: Facts, trace: Trace | None) -> str:
         )
     if facts.fields:
         raw, stored = facts.raw_bytes, facts.stored_bytes
-        ratio = f", ratio {raw / stored:.3g}" if stored else ""
+        ratio = f", ratio {about(raw / stored)}" if stored else ""
         dumps, fields = len(facts.labels), len(facts.fields)
         said.append(
             f"{dumps} dump{'s' if dumps != 1 else ''} of {fields} field"

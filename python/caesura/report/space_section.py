@@ -46,10 +46,11 @@ def words(facts: Facts) -> str:
     if not known:
         said += "Whether blocks did not fit is not recorded in the file; traces say it."
     elif blocks:
+        size = sum(s.overflow_bytes for s in known)
+        of = f" ({bytes_text(size)})" if size else ""  # the connector does not say
         said += (
-            f"{blocks} block{'s' if blocks != 1 else ''} "
-            f"({bytes_text(sum(s.overflow_bytes for s in known))}) did not fit where planned and "
-            "went to the end of the file."
+            f"{blocks} block{'s' if blocks != 1 else ''}{of} did not fit where planned and went to "
+            "the end of the file."
         )
     else:
         said += "Every block fitted where it was planned."
@@ -61,7 +62,7 @@ def words(facts: Facts) -> str:
 def _plot(facts: Facts) -> str:
     frame = Frame(width=560, top=10, bottom=150, left=72)
     space = facts.space
-    x = frame.across(min(space), max(space))
+    x = frame.across(min(space), max(space), room=18)
     y = frame.up(max(max(s.reserved_bytes, s.used_bytes) for s in space.values()))
     stacks = [
         (dump, (s.used_bytes, max(0, s.reserved_bytes - s.used_bytes))) for dump, s in space.items()

@@ -49,7 +49,8 @@ def scatter(points: Iterable[tuple[str, float, float]], across: str, up: str) ->
         line = {"stroke": "currentColor", "stroke_opacity": "0.15"}
         parts.append(tag("line", x1=x.at(step), x2=x.at(step), y1=_TOP, y2=y.begin, **line))
         parts.append(tag("line", x1=_LEFT, x2=x.end, y1=y.at(step), y2=y.at(step), **line))
-        parts.append(tag("text", label, x=x.at(step), y=y.begin + 16, text_anchor="middle"))
+        anchor = "end" if step == x.steps()[-1] else "middle"  # or the edge would cut it
+        parts.append(tag("text", label, x=x.at(step), y=y.begin + 16, text_anchor=anchor))
         parts.append(tag("text", label, x=_LEFT - 6, y=y.at(step) + 4, text_anchor="end"))
     low, high = x.steps()[0], x.steps()[-1]
     parts.append(
