@@ -74,12 +74,14 @@ def szip() -> list[str]:
 
 
 def build_key() -> str:
-    """Hash of the sources' name, the options, the compiler, the C library and szip.
+    """Hash of the sources' name and time, the options, the compiler, the C library and szip.
 
-    Raises RuntimeError without a C compiler.
+    Raises RuntimeError without a C compiler, OSError without the sources that are named.
     """
     macros = ask_compiler("-E", "-dM", "-include", "features.h", "-x", "c", "/dev/null")
-    parts = [platform.machine(), str(own_source() or hdf5.SUITE), macros, *szip()]
+    source = own_source()
+    named = f"{source} {source.stat().st_mtime_ns}" if source else hdf5.SUITE
+    parts = [platform.machine(), named, macros, *szip()]
     parts += map("=".join, sorted(OPTIONS.items()))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
