@@ -1,6 +1,6 @@
 """The notebook runs in Jupyter from top to bottom, and the site shows what it prints and draws.
 
-It runs in the environment of foreign readers, which has xarray, dask and yt, with our package beside.
+It runs in the environment of foreign readers, which has xarray, dask and yt; ours lies beside.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ pytestmark = [
     pytest.mark.skipif(not READERS_PYTHON.exists(), reason=NONE),
     pytest.mark.skipif(
         "CI" not in os.environ and not readers_have_its_packages(),
-        reason="the environment of foreign readers lacks packages of tools/requirements-readers.txt",
+        reason="the foreign readers lack packages of tools/requirements-readers.txt",
     ),
 ]
 
@@ -90,5 +90,7 @@ def test_values_that_break_their_bound_stop_it(tmp_path):
 
 def test_what_jupyter_opens_holds_the_pages_cells_in_their_order():
     page = "---\na: b\n---\n\n# Title\n\n```{code-cell} python\nx = 1\n```\n\nMore.\n"
-    cells = [(cell["cell_type"], cell["source"]) for cell in json.loads(notebook.as_ipynb(page))["cells"]]
+    cells = [
+        (cell["cell_type"], cell["source"]) for cell in json.loads(notebook.as_ipynb(page))["cells"]
+    ]
     assert cells == [("markdown", "# Title"), ("code", "x = 1"), ("markdown", "More.")]

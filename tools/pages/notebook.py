@@ -1,6 +1,6 @@
 """Notebooks that are kept as text: run them, and show them on the site with what they printed.
 
-notebook.py PAGE OUTPUTS runs the code cells of a page (MyST's notebook format, which jupytext opens)
+notebook.py PAGE OUTPUTS runs the code cells of a page (MyST's notebook format; jupytext opens it)
 in a Jupyter kernel of this Python and keeps in the directory OUTPUTS what they printed and drew:
 NAME.json, NAME_1.png, ... Those of the repository lie in docs/pictures. Running needs nbclient and
 ipykernel, everything else the standard library alone.
