@@ -65,10 +65,14 @@ def binary_packages() -> list[str]:
 def rule_settings() -> dict[str, str]:
     """-DNAME=VALUE of debian/rules, with make's variables put in."""
     text = (DEBIAN / "rules").read_text()
-    lib = f"lib/{TRIPLET}"
-    return {
-        name: value.replace("$(LIB)", lib) for name, value in re.findall(r"-D(\w+)=(\S+)", text)
+    found = dict(re.findall(r"-D(\w+)=(\S+)", text))
+    variables = {
+        **dict(re.findall(r"^(\w+) = (\S+)$", text, re.MULTILINE)),
+        "LIB": f"lib/{TRIPLET}",
     }
+    for name, value in variables.items():
+        found = {one: given.replace(f"$({name})", value) for one, given in found.items()}
+    return found
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class Listed:
 def listed_files() -> list[Listed]:
     """What the lists of files beside debian/control take of what was installed."""
     found = []
-    for kind in ("install", "manpages", "examples", "fortran-mod"):
+    for kind in ("install", "manpages", "examples"):
         for path in DEBIAN.glob(f"*.{kind}"):
             for line in path.read_text().split("\n"):
                 if line.strip() and not line.startswith("#"):

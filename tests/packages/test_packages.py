@@ -53,8 +53,8 @@ NOT_NEEDED = {
     *("python3", "python3-venv"),
 }
 # What Debian's build has beside tools/packages.txt.
-DEBIAN_ALONE = {"debhelper-compat", "dh-fortran-mod", "dh-python", "nanobind-dev"} | {
-    "python3-nanobind"
+DEBIAN_ALONE = {
+    *("chrpath", "debhelper-compat", "dh-python", "nanobind-dev", "python3-nanobind"),
 }
 # What CMake asks for by name, and Debian's package that has it.
 FOUND_BY_CMAKE = {
