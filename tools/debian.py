@@ -48,7 +48,7 @@ def copy_sources() -> Path:
     for name in listed.stdout.splitlines():
         if (ROOT / name).exists():
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, target / name)
+            shutil.copy2(ROOT / name, target / name, follow_symlinks=False)
     shutil.copytree(PACKAGING, target / "debian")
     return target
 
