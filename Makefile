@@ -4,7 +4,7 @@ PYTHON ?= python3
 DEV = $(PYTHON) tools/dev.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint format bench docs demo crash clean python
+.PHONY: help setup build test lint format bench docs deb demo crash clean python
 # dev.py spreads the work over the cores itself.
 .NOTPARALLEL:
 
@@ -14,6 +14,7 @@ help:
 	@echo "make lint     style rules, clang-format, ruff"
 	@echo "make bench    run the micro-benchmarks, and the codec beside its peers"
 	@echo "make docs     the documentation site, into out/site"
+	@echo "make deb      Debian's packages, into out/debian"
 	@echo "make build    set up and build into build/"
 	@echo "make format   rewrite the sources in the house style"
 	@echo "make crash    kill a writer at RUNS random instants (default 20) and recover its file"
@@ -21,7 +22,7 @@ help:
 	@echo "make clean    remove build trees and out/"
 	@echo "ARGS='...' is handed on: make test ARGS='--sanitize address'. More: tools/dev.py --help"
 
-setup build test lint format bench docs demo clean: python
+setup build test lint format bench docs deb demo clean: python
 	@$(DEV) $@ $(ARGS)
 
 crash: python

@@ -32,9 +32,12 @@ endif()
 install(TARGETS ${libraries} EXPORT CaesuraTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT CaesuraTargets NAMESPACE Caesura:: DESTINATION ${package_dir})
 install(TARGETS h5caesura LIBRARY DESTINATION ${CAESURA_PLUGIN_DIR})
+# `ninja caesura_installed` builds what is installed, and nothing else.
+add_custom_target(caesura_installed DEPENDS ${libraries} h5caesura)
 if(TARGET caesura_vol)
     install(TARGETS caesura_vol LIBRARY DESTINATION ${CAESURA_VOL_DIR})
     list(APPEND modules caesura_vol)
+    add_dependencies(caesura_installed caesura_vol)
 endif()
 if(TARGET caesura_adios2_engine)
     set(CAESURA_ADIOS2_DIR ${CMAKE_INSTALL_LIBDIR}/caesura/adios2 CACHE STRING
@@ -44,14 +47,17 @@ if(TARGET caesura_adios2_engine)
 endif()
 if(TARGET caesura_serve)
     install(TARGETS caesura_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    add_dependencies(caesura_installed caesura_serve)
 endif()
 
 # An archive: its module files fit one compiler, and so does it.
 if(TARGET caesura_fortran)
     install(FILES $<TARGET_FILE:caesura_fortran> DESTINATION ${CMAKE_INSTALL_LIBDIR})
     list(APPEND modules caesura_fortran)
+    add_dependencies(caesura_installed caesura_fortran)
     if(TARGET caesura_fortran_mpi)
         install(FILES $<TARGET_FILE:caesura_fortran_mpi> DESTINATION ${CMAKE_INSTALL_LIBDIR})
+        add_dependencies(caesura_installed caesura_fortran_mpi)
     endif()
     install(DIRECTORY ${PROJECT_BINARY_DIR}/fortran/modules/ DESTINATION ${CAESURA_FORTRAN_DIR}
             FILES_MATCHING PATTERN "*.mod")
@@ -83,6 +89,7 @@ if(CAESURA_PYTHON)
         CACHE STRING "Where to install the Python package")
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/caesura DESTINATION ${CAESURA_PYTHON_DIR}
             PATTERN __pycache__ EXCLUDE PATTERN "*.so" EXCLUDE PATTERN plugins EXCLUDE)
+    add_dependencies(caesura_installed caesura_python)
     install(TARGETS caesura_python LIBRARY DESTINATION ${CAESURA_PYTHON_DIR}/caesura)
     install(TARGETS h5caesura LIBRARY DESTINATION ${CAESURA_PYTHON_DIR}/caesura/plugins)
     file(RELATIVE_PATH CAESURA_PYTHON_FROM_BIN

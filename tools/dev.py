@@ -17,6 +17,7 @@ from pathlib import Path
 
 import bench_gpu
 import benches
+import debian
 import hdf5
 import hdf5_archive
 import machine
@@ -272,6 +273,8 @@ def parser() -> argparse.ArgumentParser:
     )
     which.add_argument("--coder", choices=bench_gpu.CODERS, default="packed", help="who compresses")
     add("docs", site_docs.docs, "build the documentation site into out/site")
+    which = add("deb", debian.packages, "Debian's packages of this checkout, into out/debian")
+    which.add_argument("--test", action="store_true", help="install and use them in a fresh system")
     add("demo", demo, "build and run the demonstration; further arguments go to `caesura demo`")
     which = add(
         "crash",
