@@ -101,7 +101,10 @@ def test_predictions_and_delays_are_those_that_the_writer_counted(run):
     _, trace, counted, said, _ = run
     taken = [one["measured"] for one in said["predictions"]["compress_s"]]
     expected = [one["predicted"] for one in said["predictions"]["compress_s"]]
-    assert sum(taken) == pytest.approx(counted.compress_s, rel=1e-6)
+    # The Writer counts a block that two threads compressed twice.
+    assert 0 < sum(taken) <= counted.compress_s * (1 + 1e-6)
+    said_s = [event["args"]["compress_s"] for event in raw_events(trace, "block")]
+    assert sum(taken) == pytest.approx(sum(said_s), rel=1e-9)
     assert sum(expected) == pytest.approx(counted.predicted_compress_s, rel=1e-6)
     sizes = [one["measured"] for one in said["predictions"]["block_bytes"]]
     assert sum(sizes) == counted.stored_bytes

@@ -141,12 +141,13 @@ def test_every_control_is_reached_with_tab_and_shows_that_it_is(page):
 def test_the_timeline_moves_with_the_keys(page):
     page.evaluate("document.getElementById('stage').focus()")
     home = times(page)
+    near_enough = 0.02 * (home[1] - home[0])  # an iteration of the run may be short
     page.press("ArrowRight")
     right = times(page)
     assert right[0] > home[0]
-    assert right[1] - right[0] == pytest.approx(home[1] - home[0], abs=0.003)
+    assert right[1] - right[0] == pytest.approx(home[1] - home[0], abs=near_enough)
     page.press("ArrowLeft")
-    assert times(page) == pytest.approx(home, abs=0.003)
+    assert times(page) == pytest.approx(home, abs=near_enough)
     page.press("+")
     near = times(page)
     assert near[1] - near[0] < 0.7 * (home[1] - home[0])
@@ -155,9 +156,9 @@ def test_the_timeline_moves_with_the_keys(page):
     whole = times(page)
     assert whole[1] - whole[0] > home[1] - home[0]
     page.press("Home")
-    assert times(page) == pytest.approx(home, abs=0.003)
+    assert times(page) == pytest.approx(home, abs=near_enough)
     page.press("PageDown")
-    assert times(page)[0] > home[0] - 1e-3
+    assert sum(times(page)[:2]) >= sum(home[:2]) - near_enough  # the middle of a later one
 
 
 def test_buttons_and_tables_work_from_the_keyboard(page):

@@ -75,12 +75,15 @@
     const brush = document.getElementById("brush");
     brush.setAttribute("x", over(begin));
     brush.setAttribute("width", Math.max(over(end) - over(begin), 3));
-    document.getElementById("window").textContent =
-      `${begin.toFixed(3)} s to ${end.toFixed(3)} s (${((end - begin) * 1e3).toFixed(1)} ms)`;
+    // As many decimals as tell the ends apart: iterations last from microseconds to hours.
+    const decimals = Math.min(9, Math.max(3, Math.ceil(2.5 - Math.log10(end - begin))));
+    const length = (end - begin) * 1e3;
+    document.getElementById("window").textContent = `${begin.toFixed(decimals)} s to ` +
+      `${end.toFixed(decimals)} s (${length < 1 ? length.toPrecision(3) : length.toFixed(1)} ms)`;
   }
   let pending = false;
   function show(from, to) {
-    const span = Math.min(Math.max(to - from, 1e-4), (last - first) * 1.05);
+    const span = Math.min(Math.max(to - from, 1e-6), (last - first) * 1.05);
     const slack = span * 0.05;
     begin = Math.min(Math.max(from, first - slack), last + slack - span);
     end = begin + span;
