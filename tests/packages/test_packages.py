@@ -62,6 +62,7 @@ FOUND_BY_CMAKE = {
     "Python": "python3-dev",
     "PkgConfig": "pkg-config",
     "fmt": "libfmt-dev",
+    "fmt/format.h": "libfmt-dev",
     "libdeflate": "libdeflate-dev",
     "libhwy": "libhwy-dev",
     "libsodium": "libsodium-dev",
@@ -75,7 +76,16 @@ FOUND_BY_CMAKE = {
     "kissfft/kissfft.hh": "libkissfft-dev",
     "toml++/toml.h": "libtomlplusplus-dev",
 }
-OPTIONAL_FINDS = {"benchmark", "ZLIB", "GTest", "Threads", "CUDAToolkit", "cuda_runtime_api.h"}
+OPTIONAL_FINDS = {
+    "ADIOS2",
+    "AMReX",
+    "benchmark",
+    "ZLIB",
+    "GTest",
+    "Threads",
+    "CUDAToolkit",
+    "cuda_runtime_api.h",
+}
 
 
 def run(*command, **options) -> str:

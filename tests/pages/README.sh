@@ -15,7 +15,7 @@ cat >run.toml <<'END'
 report = "caesura.json"
 END
 
-make() { command make --dry-run -C "$CAESURA_ROOT" "$@"; }
+make() { command make --dry-run -C "$CAESURA_SOURCES" "$@"; }
 # block sh 1
 # block sh 2
 grep -q dump_0 caesura.json

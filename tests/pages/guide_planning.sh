@@ -26,7 +26,7 @@ with caesura.Writer("run.h5", trace="trace-%r.json") as writer:
         with writer.iteration(n) as iteration:
             iteration.begin_dump(time=n).put(field, numpy.ones((32, 32, 32), "f4"))
 END
-cp "$CAESURA_ROOT/bench/simulate/scenarios/demo.toml" scenario.toml
+cp "$CAESURA_SOURCES/bench/simulate/scenarios/demo.toml" scenario.toml
 # block sh 1
 # block sh 2
 grep -q "<svg" plans.svg

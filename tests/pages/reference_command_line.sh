@@ -29,7 +29,7 @@ for redshift in ("002.5", "010"):
     with h5py.File(f"nyx_64_z{redshift}.h5", "w") as file:
         file["native_fields/velocity_x"] = (1e7 * (numpy.sin(x) + 0.2 * noise)).astype("f4")
 END
-sed 's/^nodes = .*/nodes = 2/' "$CAESURA_ROOT/bench/simulate/scenarios/nyx.toml" \
+sed 's/^nodes = .*/nodes = 2/' "$CAESURA_SOURCES/bench/simulate/scenarios/nyx.toml" \
     >bench/simulate/scenarios/nyx.toml
 
 # block console 1

@@ -5,7 +5,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-project = tomllib.loads(Path(os.environ["CAESURA_ROOT"], "pyproject.toml").read_text())["project"]
+project = tomllib.loads(Path(os.environ["CAESURA_SOURCES"], "pyproject.toml").read_text())[
+    "project"
+]
 said = Path("caesura-0.dist-info")
 said.mkdir()
 (said / "METADATA").write_text("Metadata-Version: 2.1\nName: caesura\nVersion: 0\n")
