@@ -73,7 +73,7 @@ def test(options: argparse.Namespace) -> int:
     """Build and run ctest; its own closing line is the last thing printed."""
     if os.environ.get("CI") and not options.sanitize:
         machine.ensure_cross_packages()
-        machine.ensure_browser()
+        machine.ensure_test_packages()
     if options.sanitize in sanitizers.VOL:
         build_under_connector(options.sanitize)
         options.filter = options.filter or sanitizers.VOL_TESTS

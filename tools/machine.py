@@ -21,6 +21,7 @@ from stages import ROOT, fail, note, run_stage
 PACKAGES = ROOT / "tools" / "packages.txt"
 CROSS_PACKAGES = PACKAGES.with_name("packages-aarch64.txt")
 BROWSER_PACKAGES = PACKAGES.with_name("packages-browser.txt")
+MPICH_PACKAGES = PACKAGES.with_name("packages-mpich.txt")
 DOCS_PACKAGES = PACKAGES.with_name("packages-docs.txt")
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
@@ -84,14 +85,18 @@ def may_install() -> bool:
     return not os.environ.get(SKIP) and os.geteuid() == 0 and bool(shutil.which("apt-get"))
 
 
-def ensure_browser() -> None:
-    """What the report's pages are looked at with, where it can be had; those tests skip without."""
-    if not may_install() or not missing_packages(BROWSER_PACKAGES):
-        return
-    try:
-        install_packages("packages for a browser", missing_packages(BROWSER_PACKAGES))
-    except SystemExit:
-        note("packages for a browser", "not to be had: test_report_browser skips")
+def ensure_test_packages() -> None:
+    """What single tests need, where it can be had: a browser, another MPI. They skip without."""
+    for label, listed, test in (
+        ("packages for a browser", BROWSER_PACKAGES, "test_report_browser"),
+        ("packages of MPICH", MPICH_PACKAGES, "test_other_mpi"),
+    ):
+        if not may_install() or not missing_packages(listed):
+            continue
+        try:
+            install_packages(label, missing_packages(listed))
+        except SystemExit:
+            note(label, f"not to be had: {test} skips")
 
 
 def ensure_cross_packages() -> None:
