@@ -65,6 +65,7 @@ PATIENCE_S = 180.0
 TERM_S = 10.0
 HANDLER_TERM_S = 0.1  # shorter than the two files that the program makes after SIGTERM
 MOST_PENDING = 4  # src/vol/pending_files.cpp
+NOT_RECOVERED = {"dropped": [], "committed_dumps": -1}
 
 
 def expected(dump: int, which: int, edge: int) -> np.ndarray:
@@ -252,50 +253,56 @@ class Run:
         closed = self.closed_at()
         self.closed = len(closed)
         paths = sorted(self.place.glob("plt*.h5"))
-        whole = {}
-        for path in paths:
-            dump = int(path.stem[3:])
-            delay_s = 0.0 if self.options.term else self.plan.max_delay_s + self.options.slack_s
-            due = dump in closed and closed[dump] + delay_s <= self.killed_s
-            self.due += due
-            before = self.look(path, dump)
-            self.pending += dump in closed and before != ""
-            whole[dump] = before == ""
-            self.whole_before += whole[dump]
-            settled = not self.options.append and dump <= max(closed, default=-1) - MOST_PENDING
-            if before != "" and settled:
-                self.faults.append(f"{path.name}, one of {max(closed) + 1} closed: {before}")
-            found = self.recover(path)
-            after = self.look(path, dump)
-            if self.options.append and self.lacks_fields_only(path, dump, found):
-                after = "lacks fields, as recover says"
-            if after == "" and before != "":
-                self.brought_back += 1
-            age_s = self.killed_s - closed.get(dump, self.killed_s)
-            if due and after != "":
-                self.faults.append(f"{path.name}, closed for {age_s:.2f} s, is lost: {after}")
-            elif before == "" and after != "":
-                self.faults.append(f"{path.name} was there before recover: {after}")
-            elif after.startswith("wrong"):
-                self.faults.append(f"{path.name}: {after}")
+        looks = {path: self.look(path, int(path.stem[3:])) for path in paths}
+        found = self.recover(paths)
+        for path, before in looks.items():
+            self.compare(path, before, found.get(path.name, NOT_RECOVERED), closed)
         if self.options.term:
-            self.examine_last_words(whole)
+            self.examine_last_words({int(path.stem[3:]): looks[path] == "" for path in paths})
         missing = [n for n in closed if not (self.place / f"plt{n:05d}.h5").exists()]
         self.faults += [f"file {n} is not there" for n in missing]
 
-    def recover(self, path: Path) -> dict:
-        """Through the command line, as a person would; twice. Returns what it said first."""
-        found = {"dropped": [], "committed_dumps": -1}
-        command = [sys.executable, "-m", "caesura", "recover", str(path), "--json"]
-        for again in (False, True):
-            before = digest(path)
+    def compare(self, path: Path, before: str, found: dict, closed: dict[int, float]) -> None:
+        """What stock h5py said of a file with what it says after recover, which said `found`."""
+        dump = int(path.stem[3:])
+        delay_s = 0.0 if self.options.term else self.plan.max_delay_s + self.options.slack_s
+        due = dump in closed and closed[dump] + delay_s <= self.killed_s
+        self.due += due
+        self.pending += dump in closed and before != ""
+        self.whole_before += before == ""
+        settled = not self.options.append and dump <= max(closed, default=-1) - MOST_PENDING
+        if before != "" and settled:
+            self.faults.append(f"{path.name}, one of {max(closed) + 1} closed: {before}")
+        after = self.look(path, dump)
+        if self.options.append and self.lacks_fields_only(path, dump, found):
+            after = "lacks fields, as recover says"
+        if after == "" and before != "":
+            self.brought_back += 1
+        age_s = self.killed_s - closed.get(dump, self.killed_s)
+        if due and after != "":
+            self.faults.append(f"{path.name}, closed for {age_s:.2f} s, is lost: {after}")
+        elif before == "" and after != "":
+            self.faults.append(f"{path.name} was there before recover: {after}")
+        elif after.startswith("wrong"):
+            self.faults.append(f"{path.name}: {after}")
+
+    def recover(self, paths: list[Path]) -> dict[str, dict]:
+        """All files through the command line, as a person would; twice. Returns what it said first,
+        by name, of those that it could open."""
+        found: dict[str, dict] = {}
+        command = [sys.executable, "-m", "caesura", "recover", *map(str, paths), "--json"]
+        for again in (False, True) if paths else ():
+            before = {path: digest(path) for path in paths}
             answer = subprocess.run(command, capture_output=True, text=True)
             if answer.returncode not in (0, 1, 3):
                 self.faults.append(f"recover ended with {answer.returncode}: {answer.stderr}")
-            if again and digest(path) != before:
-                self.faults.append(f"{path.name}: a second recover changed it")
-            if not again and answer.returncode != 3:
-                found = json.loads(answer.stdout)
+            changed = [path.name for path in paths if digest(path) != before[path]]
+            if again and changed:
+                self.faults.append(f"a second recover changed {changed}")
+            if not again and answer.stdout:
+                said = json.loads(answer.stdout)
+                entries = [one for one in said.get("files", [said]) if "error" not in one]
+                found = {Path(one["path"]).name: one for one in entries}
         return found
 
     def lacks_fields_only(self, path: Path, dump: int, recovered: dict) -> bool:
