@@ -57,15 +57,23 @@ def connector_directories() -> list[Path]:
     return [prefix.connector] if prefix and prefix.connector else []
 
 
-def pmpi_path() -> str:
-    """libcaesura_pmpi.so: the package's own (a wheel built with MPI), the build tree's, or an
-    installed one. Raises RuntimeError if there is none."""
-    places = [Path(__file__).parent / "lib" / PMPI]
+def build_tree() -> Path | None:
+    """CAESURA_BUILD, or the build tree that this package lies in."""
     if build := os.environ.get("CAESURA_BUILD"):
-        places += sorted(Path(build).glob(f"src/pmpi/{PMPI}"))
+        return Path(build)
+    above = Path(__file__).parent.parent.parent
+    return above if (above / "CMakeCache.txt").exists() else None
+
+
+def pmpi_path() -> str:
+    """libcaesura_pmpi.so: the package's own (a wheel built with MPI), an installed one, or the
+    build tree's. Raises RuntimeError if there is none."""
+    places = [Path(__file__).parent / "lib" / PMPI]
     prefix = find()
     if prefix and prefix.pmpi:
         places.append(prefix.pmpi)
+    if tree := build_tree():
+        places.append(tree / "src" / "pmpi" / PMPI)
     for place in places:
         if place.exists():
             return str(place)

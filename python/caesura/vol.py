@@ -28,7 +28,7 @@ def connector_path() -> str:
     """The directory with libcaesura_vol.so, for HDF5_PLUGIN_PATH.
 
     The first of HDF5_PLUGIN_PATH's that has it, then the package's own, then that of an installed
-    Caesura (caesura.prefix). Raises RuntimeError if there is none.
+    Caesura (caesura.prefix), then the build tree's. Raises RuntimeError if there is none.
     """
     from caesura import prefix  # not at the top: this file is also a program
 
@@ -36,8 +36,8 @@ def connector_path() -> str:
     package = Path(__file__).parent
     places.append(package / "vol")
     places += prefix.connector_directories()
-    if "CAESURA_BUILD" in os.environ:
-        places.append(Path(os.environ["CAESURA_BUILD"]) / "vol")
+    if tree := prefix.build_tree():
+        places.append(tree / "vol")
     for place in places:
         if (place / LIBRARY).exists():
             return str(place)

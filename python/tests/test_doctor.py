@@ -13,7 +13,7 @@ from pathlib import Path
 
 import caesura
 import pytest
-from caesura import vol
+from caesura import prefix, vol
 from caesura.doctor import MUST_SET, Ask, Finding, cores, examine, libraries, memory, storage
 from caesura.doctor import job as jobs
 from caesura.doctor.finding import ABSENT, NOTE, OK, ranks_of_job
@@ -160,6 +160,7 @@ def test_a_connector_that_hdf5_does_not_take_is_told_from_one_that_it_takes(monk
 
 def test_a_connector_that_is_asked_for_and_not_there_must_be_unset(monkeypatch, tmp_path):
     monkeypatch.delenv("CAESURA_BUILD", raising=False)
+    monkeypatch.setattr(prefix, "__file__", str(tmp_path / "tree" / "package" / "prefix.py"))
     if (Path(vol.__file__).parent / "vol").exists():
         pytest.skip("the package has a connector of its own")
     assert libraries.connector(Ask(tmp_path)).state == ABSENT

@@ -20,7 +20,9 @@ def nothing_around(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(tmp_path / "none"))
     monkeypatch.setenv("PKG_CONFIG_PATH", "")
-    monkeypatch.setattr(serving, "__file__", str(tmp_path / "package" / "caesura" / "serving.py"))
+    package = tmp_path / "tree" / "package" / "caesura"
+    monkeypatch.setattr(serving, "__file__", str(package / "serving.py"))
+    monkeypatch.setattr(prefix, "__file__", str(package / "prefix.py"))
 
 
 def installed(
@@ -42,6 +44,19 @@ def installed(
     (place / "bin").mkdir()
     (place / "bin" / serving.PROGRAM).touch(mode=0o755)
     return place
+
+
+def test_a_build_tree_around_the_package_has_the_rest(tmp_path):
+    tree = tmp_path / "tree"
+    (tree / "vol").mkdir(parents=True)
+    (tree / "vol" / vol.LIBRARY).touch()
+    (tree / "src" / "pmpi").mkdir(parents=True)
+    (tree / "src" / "pmpi" / prefix.PMPI).touch()
+    with pytest.raises(RuntimeError):
+        vol.connector_path()  # a folder that only looks like one
+    (tree / "CMakeCache.txt").touch()
+    assert vol.connector_path() == str(tree / "vol")
+    assert prefix.pmpi_path() == str(tree / "src" / "pmpi" / prefix.PMPI)
 
 
 @pytest.mark.parametrize("libraries", ["lib", "lib64", "lib/x86_64-linux-gnu"])
