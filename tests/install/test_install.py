@@ -7,16 +7,14 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from outside import run
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CAESURA_BUILD", ROOT / "build"))
-# Nothing of the checkout reaches what runs below; HDF5's paths are set where they are wanted.
-HIDDEN = ("PYTHONPATH", "HDF5_PLUGIN_PATH", "LD_LIBRARY_PATH", "CAESURA_BUILD", "CMAKE_PREFIX_PATH")
 READ = """
 import json, sys, h5py, numpy
 assert "caesura" not in sys.modules
@@ -25,21 +23,6 @@ with h5py.File(sys.argv[1]) as file:
     said = {number: float(data[number]["meshes/temperature"][...].sum()) for number in data}
     print(json.dumps(said))
 """
-
-
-def run(*command, cwd=None, **environment) -> str:
-    """What a program prints; the whole of it, where it fails."""
-    env = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**env, **{name: str(value) for name, value in environment.items()}},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 ASK_FOR_A_SERVICE = """

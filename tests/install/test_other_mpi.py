@@ -8,7 +8,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from test_install import lib, prefix, run, sums  # noqa: F401  (two of them are fixtures)
+from outside import run
+from test_install import lib, prefix, sums  # noqa: F401  (two of them are fixtures)
 
 READERS = Path(os.environ.get("CAESURA_READERS_PYTHON", "/none")).parent
 DEBIAN = shutil.which("mpicxx.mpich"), shutil.which("mpiexec.mpich")

@@ -13,36 +13,20 @@ import sys
 import tarfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
+import outside
 import pytest
 
 # CAESURA_PYTEST_SERIAL: it compiles with all cores.
 ROOT = Path(__file__).resolve().parents[2]
-# Nothing of the checkout reaches what runs below.
-HIDDEN = ("PYTHONPATH", "HDF5_PLUGIN_PATH", "LD_LIBRARY_PATH", "CAESURA_BUILD", "CAESURA_ROOT",
-          "CMAKE_PREFIX_PATH", "PYTHONDONTWRITEBYTECODE")  # fmt: skip
+# Bytecode is written, as in a shell of a user.
+run = partial(outside.run, PYTHONDONTWRITEBYTECODE="")
 # Of other versions of it there may be several in a process.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|gcc_s)\.so\.\d+|ld-linux-[\w-]+\.so\.\d+)")
 PLUGIN = "caesura/plugins/libh5caesura.so"
 NAMES = "caesura/libcaesura_hdf5_names.so"
-
-
-def run(*command, cwd=None, **environment) -> str:
-    """What a program prints; the whole of it, where it fails."""
-    env = {name: value for name, value in os.environ.items() if name not in HIDDEN}
-    done = subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env={**env, **{name: str(value) for name, value in environment.items()}},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}"
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
