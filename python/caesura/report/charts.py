@@ -110,6 +110,12 @@ def up_axis(frame: Frame, axis: Axis, title: str, said: Callable[[float], str]) 
     return tag("g", *parts, class_="up")
 
 
+def _below(frame: Frame, words: str, x: float, down: float, class_: str) -> str:
+    """Words in the middle of x, so far below the picture."""
+    y = frame.bottom + down
+    return tag("text", text(words), class_=class_, x=x, y=y, text_anchor="middle")
+
+
 def across_axis(frame: Frame, axis: Axis, title: str) -> str:
     """Of whole numbers, below the picture."""
     longest = len(f"{axis.high:.0f}") * _CHARACTER + 14
@@ -120,26 +126,9 @@ def across_axis(frame: Frame, axis: Axis, title: str) -> str:
             continue
         x = axis.at(value)
         parts.append(tag("line", class_="zero", x1=x, x2=x, y1=frame.bottom, y2=frame.bottom + 4))
-        parts.append(
-            tag(
-                "text",
-                f"{value:.0f}",
-                class_="tick",
-                x=x,
-                y=frame.bottom + 16,
-                text_anchor="middle",
-            )
-        )
-    parts.append(
-        tag(
-            "text",
-            text(title),
-            class_="axis-title",
-            x=(axis.begin + axis.end) / 2,
-            y=frame.bottom + 31,
-            text_anchor="middle",
-        )
-    )
+        parts.append(_below(frame, f"{value:.0f}", x, 16, "tick"))
+    middle = (axis.begin + axis.end) / 2
+    parts.append(_below(frame, title, middle, 31, "axis-title"))
     return tag("g", *parts, class_="across")
 
 
@@ -281,26 +270,9 @@ def scatter(
         if at - labelled < (len(said(value)) + 1) * _CHARACTER:
             continue
         labelled = at
-        parts.append(
-            tag(
-                "text",
-                text(said(value)),
-                class_="tick",
-                x=at,
-                y=frame.bottom + 16,
-                text_anchor="middle",
-            )
-        )
-    parts.append(
-        tag(
-            "text",
-            text(titles[0]),
-            class_="axis-title",
-            x=(x.begin + x.end) / 2,
-            y=frame.bottom + 33,
-            text_anchor="middle",
-        )
-    )
+        parts.append(_below(frame, said(value), at, 16, "tick"))
+    middle = (x.begin + x.end) / 2
+    parts.append(_below(frame, titles[0], middle, 33, "axis-title"))
     parts.append(tag("line", class_="diagonal", x1=x.begin, x2=x.end, y1=y.begin, y2=y.end))
     for css in dict.fromkeys(css for css, *_ in points):
         own = [(px, py) for name, px, py in points if name == css]
