@@ -10,14 +10,12 @@ if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE RelWithDebInfo)
 endif()
 # Functions and lines in backtraces, no variables: -g takes a quarter more time to compile.
-if(NOT DEFINED CACHE{CAESURA_DEBUG_INFO})
-    set(CAESURA_DEBUG_INFO -g1 CACHE STRING "Debug information of RelWithDebInfo: -g1, -g or -g0")
-    foreach(language C CXX)
-        string(REGEX REPLACE "-g( |$)" "${CAESURA_DEBUG_INFO}\\1" flags
-                             "${CMAKE_${language}_FLAGS_RELWITHDEBINFO}")
-        set(CMAKE_${language}_FLAGS_RELWITHDEBINFO "${flags}" CACHE STRING "" FORCE)
-    endforeach()
-endif()
+set(CAESURA_DEBUG_INFO -g1 CACHE STRING "Debug information of RelWithDebInfo: -g1, -g or -g0")
+foreach(language C CXX)
+    string(REGEX REPLACE "-g[0-3]?( |$)" "${CAESURA_DEBUG_INFO}\\1"
+                         CMAKE_${language}_FLAGS_RELWITHDEBINFO
+                         "${CMAKE_${language}_FLAGS_RELWITHDEBINFO}")
+endforeach()
 find_program(CCACHE ccache)
 if(CCACHE)
     # What one checkout has compiled serves every other one.
