@@ -38,10 +38,7 @@ def heat(prefix, lib, place: Path, compiler, launcher) -> dict[str, float]:  # n
     found = run("pkg-config", "--cflags", "--libs", "caesura", PKG_CONFIG_PATH=lib / "pkgconfig")
     program = place / "heat"
     flags = ["-std=c++20", "-DHEAT_WITH_MPI", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-    # The wheel's MPICH has a newer UCX than the one that the service's client was built with: it
-    # comes first (docs/reference/limits.md), and finds its other half when it is loaded.
-    mpi = ["-Wl,--allow-shlib-undefined,--push-state,--no-as-needed", "-lmpi", "-Wl,--pop-state"]
-    link = [*(mpi if compiler == PYPI[0] else []), *found.split(), f"-Wl,-rpath,{lib}"]
+    link = [*found.split(), f"-Wl,-rpath,{lib}"]
     run(compiler, *flags, source, "-o", program, *link)
     needed = run("readelf", "-d", program)
     assert "libcaesura.so.0" in needed and "libcaesura_parallel" not in needed

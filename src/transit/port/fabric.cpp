@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
-#include <ucp/api/ucp.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 
 #include "transit/port/fabric_context.hpp"
 #include "transit/port/quiet.hpp"
+#include "transit/port/ucx.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -84,7 +84,7 @@ struct Fabric::Callbacks {
     }
     static void done(void* request, ucs_status_t status, void* data) {
         auto* operation = static_cast<Operation*>(data);
-        ucp_request_free(request);
+        ucx().request_free(request);
         if (!operation->fabric->abandoned_) operation->fabric->finish(operation, status);
     }
     static void on_failed(void* data, ucp_ep_h, ucs_status_t status) {
@@ -92,7 +92,7 @@ struct Fabric::Callbacks {
         if (fabric->closing_) return;
         Event event;
         event.kind = Event::Kind::failed;
-        event.status = {StatusCode::io, ucs_status_string(status)};
+        event.status = {StatusCode::io, ucx().status_string(status)};
         fabric->events_.push_back(std::move(event));
     }
     static void on_asked(ucp_conn_request_h request, void* data) {
@@ -101,7 +101,7 @@ struct Fabric::Callbacks {
         event.request = request;
         ucp_conn_request_attr_t attributes{};
         attributes.field_mask = UCP_CONN_REQUEST_ATTR_FIELD_CLIENT_ADDR;
-        if (ucp_conn_request_query(request, &attributes) == UCS_OK)
+        if (ucx().conn_request_query(request, &attributes) == UCS_OK)
             event.from = place_text(attributes.client_address);
         static_cast<Fabric*>(data)->events_.push_back(std::move(event));
     }
@@ -122,13 +122,13 @@ Status Fabric::open() {
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
     params.thread_mode = UCS_THREAD_MODE_SINGLE;
-    ucs_status_t status = ucp_worker_create(context_->handle(), &params, &worker_);
+    ucs_status_t status = ucx().worker_create(context_->handle(), &params, &worker_);
     if (status != UCS_OK) return ucx_failure("UCX: worker", status, quiet);
-    status = ucp_worker_get_efd(worker_, &descriptor_);
+    status = ucx().worker_get_efd(worker_, &descriptor_);
     if (status != UCS_OK) return ucx_failure("UCX: the worker's descriptor", status, quiet);
     ucp_worker_attr_t attributes{};
     attributes.field_mask = UCP_WORKER_ATTR_FIELD_MAX_AM_HEADER;
-    status = ucp_worker_query(worker_, &attributes);
+    status = ucx().worker_query(worker_, &attributes);
     if (status != UCS_OK) return ucx_failure("UCX: limits", status, quiet);
     max_head_bytes_ = attributes.max_am_header;
     for (const Channel channel : {Channel::packet, Channel::greeting}) {
@@ -139,7 +139,7 @@ Status Fabric::open() {
         handler.flags = UCP_AM_FLAG_WHOLE_MSG;
         handler.cb = channel == Channel::packet ? Callbacks::on_packet : Callbacks::on_greeting;
         handler.arg = this;
-        status = ucp_worker_set_am_recv_handler(worker_, &handler);
+        status = ucx().worker_set_am_recv_handler(worker_, &handler);
         if (status != UCS_OK) return ucx_failure("UCX: active messages", status, quiet);
     }
     return {};
@@ -153,8 +153,8 @@ Fabric::~Fabric() {
         if (event.arrival.waiting.handle != nullptr) leave(event.arrival.waiting);
         if (event.kind == Event::Kind::asked) reject(event.request);
     }
-    if (listener_ != nullptr) ucp_listener_destroy(listener_);
-    if (worker_ != nullptr) ucp_worker_destroy(worker_);
+    if (listener_ != nullptr) ucx().listener_destroy(listener_);
+    if (worker_ != nullptr) ucx().worker_destroy(worker_);
     for (Operation* operation : operations_) delete operation;
 }
 
@@ -162,11 +162,11 @@ Result<std::vector<std::byte>> Fabric::worker_address() const {
     const Quiet quiet;
     ucp_address_t* address = nullptr;
     std::size_t bytes = 0;
-    const ucs_status_t status = ucp_worker_get_address(worker_, &address, &bytes);
+    const ucs_status_t status = ucx().worker_get_address(worker_, &address, &bytes);
     if (status != UCS_OK) return ucx_failure("UCX: the worker's address", status, quiet);
     const auto* first = reinterpret_cast<const std::byte*>(address);
     std::vector<std::byte> copy(first, first + bytes);
-    ucp_worker_release_address(worker_, address);
+    ucx().worker_release_address(worker_, address);
     return copy;
 }
 
@@ -178,12 +178,12 @@ Result<std::uint16_t> Fabric::listen(const sockaddr_storage& address, socklen_t 
     params.sockaddr.addrlen = bytes;
     params.conn_handler.cb = Callbacks::on_asked;
     params.conn_handler.arg = this;
-    ucs_status_t status = ucp_listener_create(worker_, &params, &listener_);
+    ucs_status_t status = ucx().listener_create(worker_, &params, &listener_);
     if (status != UCS_OK)
         return ucx_failure("UCX: listening at " + place_text(address), status, quiet);
     ucp_listener_attr_t attributes{};
     attributes.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR;
-    status = ucp_listener_query(listener_, &attributes);
+    status = ucx().listener_query(listener_, &attributes);
     if (status != UCS_OK) return ucx_failure("UCX: the listener's port", status, quiet);
     const auto& place = attributes.sockaddr;
     return ntohs(place.ss_family == AF_INET6
@@ -201,7 +201,7 @@ Status Fabric::make_link(const void* endpoint_params) {
     params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
     params.err_handler.cb = Callbacks::on_failed;
     params.err_handler.arg = this;
-    const ucs_status_t status = ucp_ep_create(worker_, &params, &endpoint_);
+    const ucs_status_t status = ucx().ep_create(worker_, &params, &endpoint_);
     if (status == UCS_OK) return {};
     endpoint_ = nullptr;
     return ucx_failure("UCX: no way to the peer", status, quiet);
@@ -234,7 +234,7 @@ void Fabric::reject(void* request) {
     const Quiet quiet;
     // Refused: the connection breaks by itself.
     if (listener_ != nullptr)
-        (void)ucp_listener_reject(listener_, static_cast<ucp_conn_request_h>(request));
+        (void)ucx().listener_reject(listener_, static_cast<ucp_conn_request_h>(request));
 }
 
 void Fabric::close() {
@@ -248,10 +248,10 @@ void Fabric::close() {
     param.flags = UCP_EP_CLOSE_FLAG_FORCE;
     param.cb.send = Callbacks::on_sent;
     param.user_data = operation;
-    start(operation, ucp_ep_close_nbx(endpoint_, &param));
+    start(operation, ucx().ep_close_nbx(endpoint_, &param));
     endpoint_ = nullptr;
     for (int i = 0; i < k_end_rounds && !operations_.empty(); ++i)
-        (void)ucp_worker_progress(worker_);
+        (void)ucx().worker_progress(worker_);
     // UCX waits for one who does not answer any more. Nothing but this worker knows the memory that
     // UCX still has, and it does not run again: so the memory is free.
     abandoned_ = true;
@@ -269,7 +269,7 @@ std::string Fabric::describe() const {
     std::size_t bytes = 0;
     std::FILE* stream = ::open_memstream(&text, &bytes);
     if (stream == nullptr) return {};
-    ucp_ep_print_info(endpoint_, stream);
+    ucx().ep_print_info(endpoint_, stream);
     (void)std::fclose(stream);
     std::string copy(text, bytes);
     std::free(text);
@@ -288,9 +288,9 @@ void Fabric::send(Channel channel, Outgoing&& outgoing) {
     param.flags = outgoing.large ? UCP_AM_SEND_FLAG_RNDV : UCP_AM_SEND_FLAG_EAGER;
     param.cb.send = Callbacks::on_sent;
     param.user_data = operation;
-    start(operation, ucp_am_send_nbx(endpoint_, static_cast<unsigned>(channel),
-                                     operation->head.data(), operation->head.size(),
-                                     outgoing.data.data(), outgoing.data.size(), &param));
+    start(operation, ucx().am_send_nbx(endpoint_, static_cast<unsigned>(channel),
+                                       operation->head.data(), operation->head.size(),
+                                       outgoing.data.data(), outgoing.data.size(), &param));
 }
 
 void Fabric::fetch(std::uint64_t number, const Waiting& waiting, std::span<std::byte> target) {
@@ -301,13 +301,13 @@ void Fabric::fetch(std::uint64_t number, const Waiting& waiting, std::span<std::
     param.cb.recv_am = Callbacks::on_fetched;
     param.user_data = operation;
     start(operation,
-          ucp_am_recv_data_nbx(worker_, waiting.handle, target.data(), waiting.bytes, &param));
+          ucx().am_recv_data_nbx(worker_, waiting.handle, target.data(), waiting.bytes, &param));
 }
 
 void Fabric::leave(const Waiting& waiting) {
     const Quiet quiet;
     awake_ = true;
-    ucp_am_data_release(worker_, waiting.handle);
+    ucx().am_data_release(worker_, waiting.handle);
 }
 
 Fabric::Operation* Fabric::begin(Operation&& operation) {
@@ -336,14 +336,14 @@ void Fabric::note(const Operation& operation, int ucs_status) {
     if (status != UCS_OK)
         event.status = {
             status == UCS_ERR_CANCELED ? StatusCode::cancelled : StatusCode::io,
-            fmt::format("{}: {}", send ? "sending" : "receiving", ucs_status_string(status))};
+            fmt::format("{}: {}", send ? "sending" : "receiving", ucx().status_string(status))};
     events_.push_back(std::move(event));
 }
 
 void Fabric::progress(std::vector<Event>& events) {
     const Quiet quiet;
     // As long as there is work, but events are due now and then.
-    for (int i = 0; i < 64 && !abandoned_ && ucp_worker_progress(worker_) != 0; ++i) {
+    for (int i = 0; i < 64 && !abandoned_ && ucx().worker_progress(worker_) != 0; ++i) {
     }
     events.swap(events_);
 }
@@ -351,7 +351,7 @@ void Fabric::progress(std::vector<Event>& events) {
 bool Fabric::sleep() {
     const Quiet quiet;
     if (!events_.empty()) return false;
-    if (!abandoned_ && ucp_worker_arm(worker_) != UCS_OK) return false;
+    if (!abandoned_ && ucx().worker_arm(worker_) != UCS_OK) return false;
     awake_ = false;
     return true;
 }

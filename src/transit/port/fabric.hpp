@@ -1,5 +1,5 @@
 // UCX, as a port uses it: a worker, endpoints, active messages. UCX's headers are seen by
-// fabric*.cpp and quiet.cpp only.
+// fabric*.cpp, quiet.cpp and ucx.cpp only.
 //
 // Every connection has a fabric of its own. In UCX's shared memory all who send to a worker share
 // one queue: one who is killed while he puts something in blocks it for everybody. And whatever

@@ -4,6 +4,7 @@
 
 #include "transit/port/dead_segments.hpp"
 #include "transit/port/quiet.hpp"
+#include "transit/port/ucx.hpp"
 
 namespace caesura::transit {
 namespace {
@@ -14,10 +15,10 @@ class UcxConfig {
     UcxConfig(const UcxConfig&) = delete;
     UcxConfig& operator=(const UcxConfig&) = delete;
     ~UcxConfig() {
-        if (handle_ != nullptr) ucp_config_release(handle_);
+        if (handle_ != nullptr) ucx().config_release(handle_);
     }
     // CAESURA_UCX_... in the environment is for us; UCX_... alone is for whoever else uses UCX.
-    ucs_status_t read() { return ucp_config_read("CAESURA", nullptr, &handle_); }
+    ucs_status_t read() { return ucx().config_read("CAESURA", nullptr, &handle_); }
     ucp_config_t* handle() const { return handle_; }
     void set(const Fabric::Options& options, const char* shared_memory) {
         set("KEEPALIVE_INTERVAL", "1s");
@@ -34,7 +35,7 @@ class UcxConfig {
   private:
     // A name that this UCX does not know is none that it would act on.
     void set(const std::string& name, const std::string& value) {
-        (void)ucp_config_modify(handle_, name.c_str(), value.c_str());
+        (void)ucx().config_modify(handle_, name.c_str(), value.c_str());
     }
     void set_node(const char* shared_memory) {
         set("TLS", shared_memory);
@@ -60,7 +61,7 @@ Result<ucp_context_h> make_context(const Fabric::Options& options, const char* s
     params.features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
     params.name = "caesura";
     ucp_context_h context = nullptr;
-    status = ucp_init(&params, config.handle(), &context);
+    status = ucx().init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config.handle(), &context);
     if (status != UCS_OK) return ucx_failure("UCX: context", status, quiet);
     return context;
 }
@@ -73,10 +74,11 @@ Status ucx_failure(std::string_view what, ucs_status_t status, const Quiet& quie
                             : status == UCS_ERR_UNSUPPORTED ? StatusCode::unsupported
                             : status == UCS_ERR_NO_DEVICE   ? StatusCode::unsupported
                                                             : StatusCode::io;
-    return {code, fmt::format("{}: {}{}", what, ucs_status_string(status), quiet.last())};
+    return {code, fmt::format("{}: {}{}", what, ucx().status_string(status), quiet.last())};
 }
 
 Result<std::shared_ptr<Fabric::Context>> Fabric::prepare(const Options& options) {
+    if (Status status = load_ucx_once(); !status.ok()) return status;
     if (options.reach == Reach::node) (void)remove_dead_segments();
     // One kind of shared memory: each costs every connection memory and descriptors. System V's
     // does not depend on the size of /dev/shm, which containers keep small.

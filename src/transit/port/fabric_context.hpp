@@ -2,12 +2,11 @@
 // environment, which the application's MPI reads too.
 #pragma once
 
-#include <ucp/api/ucp.h>
-
 #include <memory>
 #include <string_view>
 
 #include "transit/port/fabric.hpp"
+#include "transit/port/ucx.hpp"
 
 namespace caesura::transit {
 
@@ -19,7 +18,7 @@ Status ucx_failure(std::string_view what, ucs_status_t status, const Quiet& quie
 class Fabric::Context {
   public:
     explicit Context(ucp_context_h handle) : handle_(handle) {}
-    ~Context() { ucp_cleanup(handle_); }
+    ~Context() { ucx().cleanup(handle_); }
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
     ucp_context_h handle() const { return handle_; }

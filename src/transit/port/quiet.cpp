@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
+
+#include "transit/port/ucx.hpp"
 // UCX's packages have its developers' headers almost everywhere. Without them UCX speaks for
 // itself.
 #if __has_include(<ucs/debug/log_def.h>)
@@ -36,7 +38,9 @@ ucs_log_func_rc_t take_note(const char*, unsigned, const char*, ucs_log_level_t 
 
 void install() {
     static std::once_flag once;
-    std::call_once(once, [] { ucs_log_push_handler(take_note); });
+    std::call_once(once, [] {
+        reinterpret_cast<decltype(&ucs_log_push_handler)>(ucx().log_push_handler)(take_note);
+    });
 }
 
 }  // namespace
