@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,10 +51,12 @@ def find() -> Prefix | None:
     return next(_candidates(), None)
 
 
-def connector_directories() -> list[Path]:
-    """Where an installed connector may lie. Raises as find() does."""
-    prefix = find()
-    return [prefix.connector] if prefix and prefix.connector else []
+def places(in_package: str, in_tree: str, of: Callable[[Prefix], Path | None]) -> list[Path]:
+    """Where a thing that is made for one MPI may lie: in the package (a wheel built with MPI), in
+    the build tree, and where `of` says of an installed Caesura. Raises as find() does."""
+    tree, prefix = build_tree(), find()
+    found = [Path(__file__).parent / in_package, tree and tree / in_tree, prefix and of(prefix)]
+    return [place for place in found if place]
 
 
 def build_tree() -> Path | None:
@@ -66,27 +68,16 @@ def build_tree() -> Path | None:
 
 
 def pmpi_path() -> str:
-    """libcaesura_pmpi.so: the package's own (a wheel built with MPI), an installed one, or the
-    build tree's. Raises RuntimeError if there is none."""
-    places = [Path(__file__).parent / "lib" / PMPI]
-    prefix = find()
-    if prefix and prefix.pmpi:
-        places.append(prefix.pmpi)
-    if tree := build_tree():
-        places.append(tree / "src" / "pmpi" / PMPI)
-    for place in places:
+    """libcaesura_pmpi.so. Raises RuntimeError if there is none."""
+    there = places(f"lib/{PMPI}", f"src/pmpi/{PMPI}", lambda prefix: prefix.pmpi)
+    for place in there:
         if place.exists():
             return str(place)
+    prefix = find()
     raise RuntimeError(
-        f"no {PMPI} in {places[0].parent}; "
+        f"no {PMPI} in {', '.join(str(place.parent) for place in there)}; "
         + (f"the Caesura in {prefix.path} was built without MPI" if prefix else NONE)
     )
-
-
-def program_directories() -> list[Path]:
-    """Where installed programs may lie. Raises as find() does."""
-    prefix = find()
-    return [prefix.programs] if prefix else []
 
 
 def _candidates() -> Iterator[Prefix]:

@@ -27,17 +27,13 @@ Watch = Callable[[str, int, int], None]  # told what is being done, bytes done, 
 def connector_path() -> str:
     """The directory with libcaesura_vol.so, for HDF5_PLUGIN_PATH.
 
-    The first of HDF5_PLUGIN_PATH's that has it, then the package's own, then that of an installed
-    Caesura (caesura.prefix), then the build tree's. Raises RuntimeError if there is none.
+    The first of HDF5_PLUGIN_PATH's that has it, then those of caesura.prefix. Raises RuntimeError
+    if there is none.
     """
     from caesura import prefix  # not at the top: this file is also a program
 
     places = [Path(p) for p in os.environ.get("HDF5_PLUGIN_PATH", "").split(":") if p]
-    package = Path(__file__).parent
-    places.append(package / "vol")
-    places += prefix.connector_directories()
-    if tree := prefix.build_tree():
-        places.append(tree / "vol")
+    places += prefix.places("vol", "vol", lambda prefix: prefix.connector)
     for place in places:
         if (place / LIBRARY).exists():
             return str(place)

@@ -21,7 +21,6 @@ def nothing_around(monkeypatch, tmp_path):
     monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(tmp_path / "none"))
     monkeypatch.setenv("PKG_CONFIG_PATH", "")
     package = tmp_path / "tree" / "package" / "caesura"
-    monkeypatch.setattr(serving, "__file__", str(package / "serving.py"))
     monkeypatch.setattr(prefix, "__file__", str(package / "prefix.py"))
 
 
@@ -54,7 +53,12 @@ def test_a_build_tree_around_the_package_has_the_rest(tmp_path):
     (tree / "src" / "pmpi" / prefix.PMPI).touch()
     with pytest.raises(RuntimeError):
         vol.connector_path()  # a folder that only looks like one
+    (tree / "bin").mkdir()
+    (tree / "bin" / serving.PROGRAM).touch(mode=0o755)
+    with pytest.raises(RuntimeError):
+        serving.program_path()
     (tree / "CMakeCache.txt").touch()
+    assert serving.program_path() == str(tree / "bin" / serving.PROGRAM)
     assert vol.connector_path() == str(tree / "vol")
     assert prefix.pmpi_path() == str(tree / "src" / "pmpi" / prefix.PMPI)
 
