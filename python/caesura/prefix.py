@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = "CAESURA_ROOT"
+BUILD = "CAESURA_BUILD"
 PMPI = "libcaesura_pmpi.so"
 NONE = (
     f"there is no installed Caesura: {ROOT} is not set, and neither CMAKE_PREFIX_PATH nor "
@@ -53,18 +54,39 @@ def find() -> Prefix | None:
 
 def places(in_package: str, in_tree: str, of: Callable[[Prefix], Path | None]) -> list[Path]:
     """Where a thing that is made for one MPI may lie: in the package (a wheel built with MPI), in
-    the build tree, and where `of` says of an installed Caesura. Raises as find() does."""
+    the build tree that CAESURA_BUILD names, where `of` says of an installed Caesura, and in the
+    build tree around the package. Raises as find() does."""
     tree, prefix = build_tree(), find()
-    found = [Path(__file__).parent / in_package, tree and tree / in_tree, prefix and of(prefix)]
-    return [place for place in found if place]
+    found = [tree and tree / in_tree, prefix and of(prefix)]
+    if BUILD not in os.environ:
+        found.reverse()
+    return [Path(__file__).parent / in_package, *(place for place in found if place)]
 
 
 def build_tree() -> Path | None:
     """CAESURA_BUILD, or the build tree that this package lies in."""
-    if build := os.environ.get("CAESURA_BUILD"):
+    if build := os.environ.get(BUILD):
         return Path(build)
     above = Path(__file__).parent.parent.parent
     return above if (above / "CMakeCache.txt").exists() else None
+
+
+def hdf5_of(connector: Path) -> Path | None:
+    """The prefix of the HDF5 that a connector, in this directory, was configured for.
+
+    An installed one's pkg-config file says it, and the CMakeCache.txt of a build tree; None:
+    neither does.
+    """
+    for libraries in connector.resolve().parents:
+        said = _variables(libraries / "pkgconfig" / "caesura_vol.pc")
+        if said and Path(said["plugindir"]).resolve() == connector.resolve():
+            return Path(said["hdf5root"]) if "hdf5root" in said else None
+    try:
+        cache = (connector.parent / "CMakeCache.txt").read_text(errors="replace")
+    except OSError:
+        return None
+    root = re.search(r"^HDF5_VOL_ROOT:[A-Z]+=(.+)$", cache, re.MULTILINE)
+    return Path(root[1]) if root else None
 
 
 def pmpi_path() -> str:
