@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import caesura
 import pytest
+from user_program import BUILD, ROOT, compiled
 
-ROOT = Path(__file__).resolve().parents[1]
-BUILD = Path(os.environ.get("CAESURA_BUILD", ROOT / "build"))
 PACKAGE = Path(caesura.__file__).absolute().parent.parent
 sys.path.insert(0, str(ROOT / "tools" / "pages"))
 
@@ -36,12 +33,6 @@ PLACES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
-WARNINGS = ("-Wall", "-Wextra", "-Werror")
-COMPILERS = {
-    ".c": ("mpicc", "-std=c99", *WARNINGS),
-    ".cpp": ("mpicxx", "-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", *WARNINGS),
-    ".f90": ("gfortran", "-std=f2018"),
-}
 
 
 def run(command: list[str], folder: Path, **more: str) -> str:
@@ -52,31 +43,6 @@ def run(command: list[str], folder: Path, **more: str) -> str:
         if f"exit code {SKIP}" in str(error).splitlines()[0]:
             pytest.skip(str(error).splitlines()[-1])
         raise
-
-
-def words_of_hdf5() -> list[str]:
-    """How to compile with the serial HDF5 that libcaesura.so has."""
-    for name in ("hdf5-serial", "hdf5"):
-        asked = ["pkg-config", "--cflags", "--libs", name]
-        done = subprocess.run(asked, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return shlex.split(done.stdout)
-    return ["-lhdf5"]
-
-
-def compiled(source: Path) -> Path:
-    """The program of a source, linked with the library as a user links it."""
-    compiler, *options = COMPILERS[source.suffix]
-    if shutil.which(compiler) is None:
-        pytest.skip(f"no {compiler}")
-    libraries, program = BUILD / "lib", source.with_suffix("")
-    command = [compiler, *options, str(source), "-o", str(program), f"-I{ROOT / 'include'}"]
-    if source.suffix == ".f90":
-        fortran = BUILD / "fortran"
-        command += [f"-I{fortran / 'modules'}", str(fortran / "libcaesura_fortran.a")]
-    command += [f"-L{libraries}", f"-Wl,-rpath,{libraries}", "-lcaesura"]
-    run([*command, *words_of_hdf5(), "-lm"], source.parent)
-    return program
 
 
 def test_every_block_runs_or_says_why_not():
@@ -105,7 +71,7 @@ def test_code_runs_in_its_frame(tmp_path, page, frame):
     elif frame.suffix == ".py":
         run([sys.executable, str(program)], place)
     else:
-        run([str(compiled(program))], place, HDF5_PLUGIN_PATH=caesura.plugin_path())
+        run([str(compiled(program, run))], place, HDF5_PLUGIN_PATH=caesura.plugin_path())
 
 
 @pytest.mark.parametrize("page", TYPED)

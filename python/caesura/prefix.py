@@ -12,11 +12,12 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = "CAESURA_ROOT"
+BUILD = "CAESURA_BUILD"
 PMPI = "libcaesura_pmpi.so"
 NONE = (
     f"there is no installed Caesura: {ROOT} is not set, and neither CMAKE_PREFIX_PATH nor "
@@ -51,42 +52,54 @@ def find() -> Prefix | None:
     return next(_candidates(), None)
 
 
-def connector_directories() -> list[Path]:
-    """Where an installed connector may lie. Raises as find() does."""
-    prefix = find()
-    return [prefix.connector] if prefix and prefix.connector else []
+def places(in_package: str, in_tree: str, of: Callable[[Prefix], Path | None]) -> list[Path]:
+    """Where a thing that is made for one MPI may lie: in the package (a wheel built with MPI), in
+    the build tree that CAESURA_BUILD names, where `of` says of an installed Caesura, and in the
+    build tree around the package. Raises as find() does."""
+    tree, prefix = build_tree(), find()
+    found = [tree and tree / in_tree, prefix and of(prefix)]
+    if BUILD not in os.environ:
+        found.reverse()
+    return [Path(__file__).parent / in_package, *(place for place in found if place)]
 
 
 def build_tree() -> Path | None:
     """CAESURA_BUILD, or the build tree that this package lies in."""
-    if build := os.environ.get("CAESURA_BUILD"):
+    if build := os.environ.get(BUILD):
         return Path(build)
     above = Path(__file__).parent.parent.parent
     return above if (above / "CMakeCache.txt").exists() else None
 
 
+def hdf5_of(connector: Path) -> Path | None:
+    """The prefix of the HDF5 that a connector, in this directory, was configured for.
+
+    An installed one's pkg-config file says it, and the CMakeCache.txt of a build tree; None:
+    neither does.
+    """
+    for libraries in connector.resolve().parents:
+        said = _variables(libraries / "pkgconfig" / "caesura_vol.pc")
+        if said and Path(said["plugindir"]).resolve() == connector.resolve():
+            return Path(said["hdf5root"]) if "hdf5root" in said else None
+    try:
+        cache = (connector.parent / "CMakeCache.txt").read_text(errors="replace")
+    except OSError:
+        return None
+    root = re.search(r"^HDF5_VOL_ROOT:[A-Z]+=(.+)$", cache, re.MULTILINE)
+    return Path(root[1]) if root else None
+
+
 def pmpi_path() -> str:
-    """libcaesura_pmpi.so: the package's own (a wheel built with MPI), an installed one, or the
-    build tree's. Raises RuntimeError if there is none."""
-    places = [Path(__file__).parent / "lib" / PMPI]
-    prefix = find()
-    if prefix and prefix.pmpi:
-        places.append(prefix.pmpi)
-    if tree := build_tree():
-        places.append(tree / "src" / "pmpi" / PMPI)
-    for place in places:
+    """libcaesura_pmpi.so. Raises RuntimeError if there is none."""
+    there = places(f"lib/{PMPI}", f"src/pmpi/{PMPI}", lambda prefix: prefix.pmpi)
+    for place in there:
         if place.exists():
             return str(place)
+    prefix = find()
     raise RuntimeError(
-        f"no {PMPI} in {places[0].parent}; "
+        f"no {PMPI} in {', '.join(str(place.parent) for place in there)}; "
         + (f"the Caesura in {prefix.path} was built without MPI" if prefix else NONE)
     )
-
-
-def program_directories() -> list[Path]:
-    """Where installed programs may lie. Raises as find() does."""
-    prefix = find()
-    return [prefix.programs] if prefix else []
 
 
 def _candidates() -> Iterator[Prefix]:

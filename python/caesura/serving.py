@@ -22,15 +22,11 @@ PROGRAM = "caesura-serve"
 
 
 def program_path() -> str:
-    """The service's program: the package's, an installed one, the build tree's, or the PATH's.
+    """The service's program: where caesura.prefix leads to, or the PATH's.
 
     Raises RuntimeError, saying what to build, if there is none.
     """
-    package = Path(__file__).parent
-    places = [package / "bin", package.parent.parent / "bin"]
-    places += prefix.program_directories()
-    if "CAESURA_BUILD" in os.environ:
-        places.insert(0, Path(os.environ["CAESURA_BUILD"]) / "bin")
+    places = prefix.places("bin", "bin", lambda prefix: prefix.programs)
     for place in places:
         if os.access(place / PROGRAM, os.X_OK):
             return str(place / PROGRAM)

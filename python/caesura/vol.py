@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,17 +28,13 @@ Watch = Callable[[str, int, int], None]  # told what is being done, bytes done, 
 def connector_path() -> str:
     """The directory with libcaesura_vol.so, for HDF5_PLUGIN_PATH.
 
-    The first of HDF5_PLUGIN_PATH's that has it, then the package's own, then that of an installed
-    Caesura (caesura.prefix), then the build tree's. Raises RuntimeError if there is none.
+    The first of HDF5_PLUGIN_PATH's that has it, then those of caesura.prefix. Raises RuntimeError
+    if there is none.
     """
     from caesura import prefix  # not at the top: this file is also a program
 
     places = [Path(p) for p in os.environ.get("HDF5_PLUGIN_PATH", "").split(":") if p]
-    package = Path(__file__).parent
-    places.append(package / "vol")
-    places += prefix.connector_directories()
-    if tree := prefix.build_tree():
-        places.append(tree / "vol")
+    places += prefix.places("vol", "vol", lambda prefix: prefix.connector)
     for place in places:
         if (place / LIBRARY).exists():
             return str(place)
@@ -48,15 +45,46 @@ def connector_path() -> str:
     )
 
 
+def hdf5_root() -> str:
+    """The prefix of the parallel HDF5 that the connector was made for, which applications use too:
+    its headers, libraries and compiler wrapper. Raises RuntimeError if there is no connector, or
+    nobody knows its HDF5."""
+    directory = connector_path()
+    if root := _root_of(directory):
+        return root
+    raise RuntimeError(f"{directory}/{LIBRARY} does not find its HDF5: set LD_LIBRARY_PATH")
+
+
+def _root_of(directory: str) -> str:
+    """The connector's HDF5 in this directory; empty if it is not known."""
+    from caesura import prefix
+
+    if root := prefix.hdf5_of(Path(directory)):
+        return str(root)
+    # A wheel built with MPI, for one: the connector itself finds its HDF5.
+    library = _ask(dict(os.environ), "hdf5", f"{directory}/{LIBRARY}").get("hdf5")
+    return str(Path(library).parent.parent) if library else ""
+
+
+def _loader_variables(root: str) -> dict[str, str]:
+    """LD_LIBRARY_PATH, if programs do not find the libraries of this HDF5 without."""
+    library = next(Path(root).glob("lib*/libhdf5.so"), None) if root else None
+    if library is None or _ask(dict(os.environ), "finds", str(library)).get("found"):
+        return {}
+    paths = [path for path in os.environ.get("LD_LIBRARY_PATH", "").split(":") if path]
+    return {"LD_LIBRARY_PATH": ":".join([str(library.parent), *paths])}
+
+
 def check(file: str = "", config: str = "", watch: Watch = lambda *_: None) -> dict[str, Any]:
     """What an application would meet; `file` is read, and nothing is written but a file in a
     temporary directory. It takes as long as reading all values takes, and `watch` is told of it.
 
     Returns loaded (bool), connector (the name HDF5 gives for a file it made), plugin (path),
-    environment (the two variables as they were set for the question), messages (what HDF5 printed),
-    and from the connector hdf5, threadsafe, configuration and, with a file, datasets and
-    rules_without_use. error is there if something cannot be read, transport_problem if the service
-    that the configuration names is not one that could be used now.
+    environment (the variables as they were set for the question; LD_LIBRARY_PATH is one of them if
+    the loader needs it to find HDF5), hdf5_root (prefix of that HDF5; empty: not known), messages
+    (what HDF5 printed), and from the connector hdf5, threadsafe, configuration and, with a file,
+    datasets and rules_without_use. error is there if something cannot be read, transport_problem
+    if the service that the configuration names is not one that could be used now.
     """
     directory = connector_path()
     env = dict(os.environ)
@@ -67,11 +95,16 @@ def check(file: str = "", config: str = "", watch: Watch = lambda *_: None) -> d
     words = env["HDF5_VOL_CONNECTOR"].split(" config=", 1)
     used_config = words[1].strip() if len(words) == 2 else ""
     plugin = str(Path(directory) / LIBRARY)
+    root = _root_of(directory)
+    loader = _loader_variables(root)
+    env.update(loader)
+    names = ("HDF5_PLUGIN_PATH", "HDF5_VOL_CONNECTOR", *loader)
     answer: dict[str, Any] = {
         "plugin": plugin,
-        "environment": {name: env[name] for name in ("HDF5_PLUGIN_PATH", "HDF5_VOL_CONNECTOR")},
+        "hdf5_root": root,
+        "environment": {name: env[name] for name in names},
     }
-    loaded = _ask_for_connector(env, plugin)
+    loaded = _ask(env, "connector", plugin)
     answer["connector"] = loaded.get("connector", "")
     answer["loaded"] = answer["connector"] == NAME
     answer["messages"] = loaded["messages"]
@@ -93,11 +126,11 @@ def _command(*question: str) -> list[str]:
     return [sys.executable, str(Path(__file__).resolve()), *question]
 
 
-def _ask_for_connector(env: dict[str, str], plugin: str) -> dict[str, Any]:
+def _ask(env: dict[str, str], question: str, library: str) -> dict[str, Any]:
     """A process that dies has said nothing."""
     try:
         done = subprocess.run(
-            _command("connector", plugin),
+            _command(question, library),
             env=env,
             capture_output=True,
             text=True,
@@ -107,8 +140,9 @@ def _ask_for_connector(env: dict[str, str], plugin: str) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         raise RuntimeError(
-            f"HDF5 has not made a file in {tempfile.gettempdir()} within {_TIMEOUT_S:g} s; is the "
-            "file system of that directory, or of the plugins, slow? TMPDIR names another"
+            f"HDF5 has not been loaded, or has not made a file in {tempfile.gettempdir()}, within "
+            f"{_TIMEOUT_S:g} s; is the file system of that directory, or of the plugins, slow? "
+            "TMPDIR names another"
         ) from None
     said = done.returncode == 0 and done.stdout
     return {**(json.loads(done.stdout) if said else {}), "messages": done.stderr.strip()}
@@ -164,6 +198,25 @@ def _connector_of_new_file(library: ctypes.CDLL) -> dict[str, Any]:
     return {"connector": name.value.decode(errors="replace")}
 
 
+def _mapped_hdf5() -> str | None:
+    """The HDF5 in this process."""
+    with open("/proc/self/maps") as maps:
+        paths = [line.split(maxsplit=5)[-1].strip() for line in maps if "/libhdf5" in line]
+    return next((path for path in paths if re.match(r"libhdf5(_\w+)?\.so", Path(path).name)), None)
+
+
+def _is_found(library: str) -> bool:
+    """Whether the loader finds it by the name that programs ask for: of the names beside the file
+    itself, without the link for compilers, the shortest."""
+    file = Path(library).resolve()
+    names = [one.name for one in file.parent.glob("libhdf5*.so.*") if one.resolve() == file]
+    try:
+        ctypes.CDLL(min(names, key=len, default=file.name))
+    except OSError:
+        return False
+    return _mapped_hdf5() == str(file)
+
+
 def _say(document: dict[str, Any]) -> None:
     """One line on stdout."""
     sys.stdout.write(json.dumps(document) + "\n")
@@ -186,10 +239,15 @@ def _describe(library: ctypes.CDLL, config: str, file: str) -> dict[str, Any]:
 
 
 def _main(question: str, plugin: str, *rest: str) -> None:
+    if question == "finds":
+        _say({"found": _is_found(plugin)})
+        return
     # The plugin brings the HDF5 that it was built for; its symbols are found through it.
     library = ctypes.CDLL(plugin, mode=ctypes.RTLD_GLOBAL)
     if question == "connector":
         answer = _connector_of_new_file(library)
+    elif question == "hdf5":
+        answer = {"hdf5": _mapped_hdf5()}
     else:
         answer = _describe(library, *rest)
     _say(answer)

@@ -301,7 +301,7 @@ def mounted(tmp_path: Path, line: str) -> Ask:
     directory.mkdir()
     escaped = str(directory).replace(" ", "\\040")
     mounts = f"/dev/sda / ext4 rw 0 0\n{line.format(escaped)} 0 0\n/dev/b {tmp_path}x xfs rw 0 0\n"
-    return Ask(directory, root=tree(tmp_path / "root", proc__mounts=mounts))
+    return Ask(directory, root=tree(tmp_path / "root", proc__self__mounts=mounts))
 
 
 PLAIN = "stripe_count:  {} stripe_size:   1048576 pattern: raid0 stripe_offset: -1"
@@ -337,6 +337,17 @@ def test_file_systems_with_surprises_are_noted(tmp_path, line, word):
     finding = storage.file_system(mounted(tmp_path, line))
     assert finding.state == NOTE
     assert word in finding.do
+
+
+@pytest.mark.parametrize("mounts", [None, "", "tmpfs /elsewhere tmpfs rw 0 0\n"])
+def test_a_file_system_that_a_container_does_not_show_is_said(tmp_path, mounts):
+    root = tree(tmp_path / "root", **({} if mounts is None else {"proc__self__mounts": mounts}))
+    ask = Ask(tmp_path, root=root)
+    words = "the file system is not known: /proc/self/mounts does not name it"
+    finding = storage.file_system(ask)
+    assert (finding.state, finding.found.partition("; ")[0]) == (OK, words)
+    assert (storage.stripes(ask).state, storage.stripes(ask).found) == (ABSENT, words)
+    assert storage.locks(ask).state == OK
 
 
 @pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs /dev/shm")

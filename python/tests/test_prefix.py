@@ -21,7 +21,6 @@ def nothing_around(monkeypatch, tmp_path):
     monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(tmp_path / "none"))
     monkeypatch.setenv("PKG_CONFIG_PATH", "")
     package = tmp_path / "tree" / "package" / "caesura"
-    monkeypatch.setattr(serving, "__file__", str(package / "serving.py"))
     monkeypatch.setattr(prefix, "__file__", str(package / "prefix.py"))
 
 
@@ -54,9 +53,45 @@ def test_a_build_tree_around_the_package_has_the_rest(tmp_path):
     (tree / "src" / "pmpi" / prefix.PMPI).touch()
     with pytest.raises(RuntimeError):
         vol.connector_path()  # a folder that only looks like one
+    (tree / "bin").mkdir()
+    (tree / "bin" / serving.PROGRAM).touch(mode=0o755)
+    with pytest.raises(RuntimeError):
+        serving.program_path()
     (tree / "CMakeCache.txt").touch()
+    assert serving.program_path() == str(tree / "bin" / serving.PROGRAM)
     assert vol.connector_path() == str(tree / "vol")
     assert prefix.pmpi_path() == str(tree / "src" / "pmpi" / prefix.PMPI)
+
+
+def test_a_tree_that_is_named_wins_over_a_prefix_and_that_over_the_tree_around(
+    tmp_path, monkeypatch
+):
+    around, named = tmp_path / "tree", tmp_path / "named"
+    for tree in (around, named):
+        (tree / "bin").mkdir(parents=True)
+        (tree / "bin" / serving.PROGRAM).touch(mode=0o755)
+        (tree / "CMakeCache.txt").touch()
+    place = installed(tmp_path / "there")
+    assert serving.program_path() == str(around / "bin" / serving.PROGRAM)
+    monkeypatch.setenv("CAESURA_ROOT", str(place))
+    assert serving.program_path() == str(place / "bin" / serving.PROGRAM)
+    monkeypatch.setenv("CAESURA_BUILD", str(named))
+    assert serving.program_path() == str(named / "bin" / serving.PROGRAM)
+
+
+def test_the_hdf5_of_a_connector_is_the_one_that_was_configured(tmp_path):
+    """Installed, by its pkg-config file; in a build tree, by CMake's cache."""
+    tree = tmp_path / "tree"
+    (tree / "vol").mkdir(parents=True)
+    assert prefix.hdf5_of(tree / "vol") is None
+    (tree / "CMakeCache.txt").write_text("A:PATH=/b\nHDF5_VOL_ROOT:UNINITIALIZED=/opt/hdf5\n")
+    assert prefix.hdf5_of(tree / "vol") == Path("/opt/hdf5")
+    place = installed(tmp_path / "there", "lib64")
+    connector = place / "lib64" / "elsewhere"
+    assert prefix.hdf5_of(connector) is None  # of a version that did not say it
+    with (place / "lib64" / "pkgconfig" / "caesura_vol.pc").open("a") as said:
+        said.write("hdf5root=/opt/other\n")
+    assert prefix.hdf5_of(connector) == Path("/opt/other")
 
 
 @pytest.mark.parametrize("libraries", ["lib", "lib64", "lib/x86_64-linux-gnu"])

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
+import caesura
 import h5py
 import numpy as np
 import pytest
@@ -307,7 +310,7 @@ def test_reading_has_no_time_limit_and_loading_ends_in_a_sentence(
 ):
     config = tmp_path / "run.toml"
     config.write_text("bound = 1e-3\n")
-    monkeypatch.setattr(vol, "_ask_for_connector", lambda *_: {"connector": "", "messages": ""})
+    monkeypatch.setattr(vol, "_ask", lambda *_: {"connector": "", "messages": ""})
     monkeypatch.setattr(vol, "_TIMEOUT_S", 1e-3)
     answer = vol.check(str(native_file), str(config))
     assert [d["path"] for d in answer["datasets"] if "components" in d] == [
@@ -335,3 +338,43 @@ def test_a_configuration_or_file_that_cannot_be_read_is_named(tmp_path, native_f
     assert "'threshold_bytes'" in answer["error"]
     answer = check(tmp_path / "absent.h5", code=3)
     assert "absent.h5" in answer["error"]
+
+
+def test_values_of_a_file_that_caesura_wrote_are_read_without_a_plugin_path(tmp_path):
+    """As the connector writes it: through our filter, of which only the connector's directory
+    knows."""
+    values = np.linspace(-3, 4, 1 << 18, dtype=np.float32).reshape(64, 64, 64)
+    with caesura.Writer(tmp_path / "run.h5") as writer:
+        rho = writer.define_field("rho", np.float32, values.shape)
+        with writer.iteration(0) as iteration:
+            iteration.begin_dump(time=0).put(rho, values)
+    answer = check(tmp_path / "run.h5", code=0)
+    assert "plugins" not in answer["environment"]["HDF5_PLUGIN_PATH"]
+    (dataset,) = answer["datasets"]
+    (rho,) = dataset["components"]
+    assert (rho["min"], rho["max"]) == (-3, 4)
+
+
+def test_where_the_connectors_hdf5_lies_is_said_and_the_loader_told(tmp_path, monkeypatch):
+    """Goal: a program that is linked to it finds it with what is shown, and with nothing less."""
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    answer = check(code=0)
+    root = Path(answer["hdf5_root"])
+    (version,) = re.findall(r'H5_VERS_INFO +"HDF5 library version: ([\d.]+)',
+                            (root / "include" / "H5public.h").read_text())  # fmt: skip
+    assert answer["hdf5"] == version
+    library = next(root.glob("lib*/libhdf5.so"))
+    shown = answer["environment"].get("LD_LIBRARY_PATH")
+    assert shown in (None, str(library.parent))
+    name = re.search(
+        r"SONAME.*\[(.*)\]", subprocess.check_output(["readelf", "-d", library], text=True)
+    )
+    load = [sys.executable, "-c", f"import ctypes; ctypes.CDLL({name[1]!r})"]
+    for variables in ({}, {"LD_LIBRARY_PATH": shown} if shown else {}):
+        done = subprocess.run(
+            load, env={**os.environ, **variables}, capture_output=True, check=False
+        )
+        assert (done.returncode == 0) == (not shown or bool(variables))
+    again = check(code=0, **answer["environment"])
+    assert again["loaded"]
+    assert again["environment"].get("LD_LIBRARY_PATH") is None

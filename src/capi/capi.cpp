@@ -1,12 +1,13 @@
-// The C API: translation of arguments and errors, nothing else. No exception leaves a function.
+// The C API's Writer: translation of arguments and errors, nothing else. No exception leaves a
+// function.
 #include <algorithm>
 #include <cstring>
 
-#include "base/short_float.hpp"
 #include "caesura/caesura.h"
 #include "caesura/writer.hpp"
 #include "capi/c_communicator.hpp"
 #include "capi/errors.hpp"
+#include "capi/options.hpp"
 #include "capi/report.hpp"
 
 struct caesura_writer {
@@ -22,246 +23,10 @@ namespace {
 
 using caesura::Status;
 using caesura::StatusCode;
-using caesura::capi::finish;
+using caesura::capi::bound_of;
 using caesura::capi::guarded;
 using caesura::capi::invalid;
 using caesura::capi::known;
-
-// Options may come from a caller compiled against an older, shorter struct.
-// A name that means nothing becomes a number that means nothing: the other ranks are on their way
-// into create(), which refuses it on all of them. `refused` says why on this one.
-caesura::WriterOptions options_of(const caesura_options* given, Status& refused) {
-    caesura_options all = CAESURA_OPTIONS_DEFAULT;
-    if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
-    caesura::WriterOptions options;
-    if (all.codec) options.codec.name = all.codec;
-    if (!all.cd_values && all.cd_value_count > 0) refused = invalid("cd_values is NULL");
-    if (all.cd_values)
-        options.codec.cd_values.assign(all.cd_values, all.cd_values + all.cd_value_count);
-    if (!all.analyses && all.analysis_count > 0) refused = invalid("analyses is NULL");
-    for (std::size_t i = 0; all.analyses && i < all.analysis_count; ++i) {
-        if (all.analyses[i])
-            options.analyses.emplace_back(all.analyses[i]);
-        else
-            refused = invalid("analyses[" + std::to_string(i) + "] is NULL");
-    }
-    if (all.verify >= 0) options.codec.verify = all.verify != 0;
-    options.memory_bytes = all.memory_bytes;
-    if (all.chunk_bytes) options.chunk_bytes = all.chunk_bytes;
-    options.planning = all.planning != 0;
-    options.durable = all.durable != 0;
-    if (all.compress_threads) options.compress_threads = all.compress_threads;
-    if (all.trace_path) options.trace_path = all.trace_path;
-    if (all.calibration_path) options.calibration_path = all.calibration_path;
-    if (all.algorithm) {
-        const auto algorithm = caesura::plan::algorithm_named(all.algorithm);
-        if (!algorithm.ok()) refused = algorithm.status();
-        options.algorithm = algorithm.ok() ? *algorithm : caesura::plan::Algorithm{0xff};
-    }
-    if (all.reserve) {
-        const auto reserve = caesura::reserve_named(all.reserve);
-        if (!reserve.ok()) refused = reserve.status();
-        options.reserve = reserve.ok() ? *reserve : caesura::Reserve{0xff};
-    }
-    options.reserve_sigmas = all.reserve_sigmas;
-    options.slot_space = all.slot_space;
-    if (!(all.slot_speed_weight < 0.0)) options.slot_speed_weight = all.slot_speed_weight;
-    options.reserve_factor = all.reserve_factor;
-    options.stripe_bytes = all.stripe_bytes;
-    options.idle_priority = all.idle_priority != 0;
-    options.cooperative = all.cooperative != 0;
-    options.balance_writes = all.balance_writes != 0;
-    options.max_delay_s = all.max_delay_s;
-    if (all.write_buffer_bytes) options.write_buffer_bytes = all.write_buffer_bytes;
-    if (all.transport) options.transport = all.transport;
-    if (all.layout) options.layout = all.layout;
-    if (all.dumps_per_file) options.dumps_per_file = all.dumps_per_file;
-    if (all.pending_files) options.pending_files = all.pending_files;
-    // create() refuses it on all ranks, before it touches a file.
-    if (!refused.ok()) options.chunk_bytes = 1;
-    if (all.on_message)
-        options.on_message = [call = all.on_message,
-                              context = all.message_context](std::string_view message) {
-            call(context, std::string(message).c_str());
-        };
-    return options;
-}
-
-// @param axes  how many entries of a box count.
-Status add_rule(const caesura_bound_rule& rule, std::size_t axes, caesura::BoundMap& map) {
-    const auto shape = [&](const uint64_t* extents) {
-        return caesura::Shape(std::span(extents, axes));
-    };
-    switch (rule.kind) {
-        case CAESURA_IN_BOX:
-            map.boxes.push_back({{shape(rule.offset), shape(rule.extent)}, rule.bound});
-            return {};
-        case CAESURA_OF_VALUES:
-            map.values.push_back({rule.lowest, rule.highest, rule.bound});
-            return {};
-        case CAESURA_WHERE_STEEP:
-            map.steep.push_back({rule.change, rule.bound});
-            return {};
-        default:
-            return invalid("a bound rule has the unknown kind " + std::to_string(rule.kind));
-    }
-}
-
-template <class T>
-caesura::FillValue fill_as(const void* value) {
-    T one;
-    std::memcpy(&one, value, sizeof one);
-    if constexpr (std::is_floating_point_v<T>)
-        return static_cast<double>(one);
-    else if constexpr (std::is_signed_v<T>)
-        return static_cast<std::int64_t>(one);
-    else
-        return static_cast<std::uint64_t>(one);
-}
-
-template <class Short>
-caesura::FillValue short_fill(const void* value) {
-    Short one;
-    std::memcpy(&one, value, sizeof one);
-    return static_cast<double>(caesura::base::to_float(one));
-}
-
-caesura::FillValue fill_of(const void* value, caesura::DType dtype) {
-    switch (dtype) {
-        case caesura::float32:
-            return fill_as<float>(value);
-        case caesura::float64:
-            return fill_as<double>(value);
-        case caesura::int8:
-            return fill_as<std::int8_t>(value);
-        case caesura::int16:
-            return fill_as<std::int16_t>(value);
-        case caesura::int32:
-            return fill_as<std::int32_t>(value);
-        case caesura::int64:
-            return fill_as<std::int64_t>(value);
-        case caesura::uint8:
-            return fill_as<std::uint8_t>(value);
-        case caesura::uint16:
-            return fill_as<std::uint16_t>(value);
-        case caesura::uint32:
-            return fill_as<std::uint32_t>(value);
-        case caesura::uint64:
-            return fill_as<std::uint64_t>(value);
-        case caesura::boolean:
-            return fill_as<std::uint8_t>(value);  // fill_of() of the field sees what is no bool
-        case caesura::float16:
-            return short_fill<caesura::Float16>(value);
-        case caesura::bfloat16:
-            return short_fill<caesura::Bfloat16>(value);
-        case caesura::complex64:  // one number, of both parts
-            return fill_as<float>(value);
-        case caesura::complex128:
-            return fill_as<double>(value);
-    }
-    return 0.0;
-}
-
-// How many entries the caller's arrays have: the first of three axes counts modes.
-std::size_t n_grid_axes(std::string_view geometry, std::size_t axes) {
-    return geometry == "thetaMode" && axes == 3 ? 2 : axes;
-}
-
-// @param axes  of the field.
-caesura::Result<caesura::FieldOptions> field_options_of(const caesura_field_options* given,
-                                                        caesura::DType dtype, std::size_t axes) {
-    caesura_field_options all = CAESURA_FIELD_OPTIONS_DEFAULT;
-    if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
-    const std::size_t n = n_grid_axes(all.geometry ? all.geometry : "", axes);
-    for (std::size_t axis = 0; all.axis_labels && axis < n; ++axis)
-        if (!all.axis_labels[axis])
-            return invalid("axis_labels[" + std::to_string(axis) + "] is NULL");
-    caesura::FieldOptions options;
-    if (all.codec) options.codec.emplace().name = all.codec;
-    if (all.cd_value_count > 0) {
-        if (!all.cd_values || !all.codec)
-            return invalid("cd_values belong to a codec; cd_values or codec is NULL");
-        options.codec->cd_values.assign(all.cd_values, all.cd_values + all.cd_value_count);
-    }
-    options.unit_si = all.unit_si;
-    std::copy_n(all.unit_dimension, options.unit_dimension.size(), options.unit_dimension.begin());
-    if (all.axis_labels) options.axis_labels.assign(all.axis_labels, all.axis_labels + n);
-    if (all.grid_spacing) options.grid_spacing.assign(all.grid_spacing, all.grid_spacing + n);
-    if (all.grid_offset) options.grid_offset.assign(all.grid_offset, all.grid_offset + n);
-    options.grid_unit_si = all.grid_unit_si;
-    if (all.geometry) options.geometry = all.geometry;
-    if (all.geometry_parameters) options.geometry_parameters = all.geometry_parameters;
-    if (all.data_order) options.data_order = all.data_order;
-    if (all.position) options.position.assign(all.position, all.position + n);
-    if (all.time_offset) options.time_offset = *all.time_offset;
-    if (all.partial != 0 && all.partial != 1)
-        return invalid("partial is " + std::to_string(all.partial) + "; use 0 or 1");
-    if (all.partial == 1) options.coverage = caesura::Coverage::partial;
-    if (all.fill)
-        options.fill_value = fill_of(all.fill, dtype);
-    else
-        options.fill_value = all.fill_value;
-    if (all.bound_rule_count > 0 && !all.bound_rules) return invalid("bound_rules is NULL");
-    for (std::size_t i = 0; i < all.bound_rule_count; ++i)
-        if (Status status = add_rule(all.bound_rules[i], axes, options.bound_map); !status.ok())
-            return status;
-    return options;
-}
-
-caesura::RecordOptions record_options_of(const caesura_record_options* given) {
-    caesura_record_options all = CAESURA_RECORD_OPTIONS_DEFAULT;
-    if (given) std::memcpy(&all, given, std::min(sizeof all, given->struct_bytes));
-    caesura::RecordOptions options;
-    if (all.codec) options.codec.emplace().name = all.codec;
-    options.unit_si = all.unit_si;
-    std::copy_n(all.unit_dimension, options.unit_dimension.size(), options.unit_dimension.begin());
-    options.time_offset = all.time_offset;
-    options.macro_weighted = all.macro_weighted != 0;
-    options.weighting_power = all.weighting_power;
-    return options;
-}
-
-// What define calls of fields and records are told alike.
-caesura::Result<caesura::ErrorBound> bound_of(const std::string& who, int dtype, int kind,
-                                              double bound) {
-    if (kind < CAESURA_LOSSLESS || kind > CAESURA_PSNR)
-        return invalid(who + ": bound kind " + std::to_string(kind) + " is unknown");
-    if (!known(dtype)) return invalid(who + ": dtype " + std::to_string(dtype) + " is unknown");
-    return caesura::ErrorBound{static_cast<caesura::ErrorBound::Kind>(kind),
-                               kind == CAESURA_LOSSLESS ? 0.0 : bound};
-}
-
-template <class T>
-caesura::store::AttributeValue numbers(const void* values, std::size_t count) {
-    const auto* const first = static_cast<const T*>(values);
-    if (count == CAESURA_ONE) return *first;
-    return std::vector<T>(first, first + count);
-}
-
-caesura::Result<caesura::store::AttributeValue> attribute_value(int type, const void* values,
-                                                                std::size_t count) {
-    if (!values && count != 0) return invalid("values is NULL");
-    switch (type) {
-        case CAESURA_ATTRIBUTE_INT64:
-            return numbers<std::int64_t>(values, count);
-        case CAESURA_ATTRIBUTE_UINT64:
-            return numbers<std::uint64_t>(values, count);
-        case CAESURA_ATTRIBUTE_FLOAT64:
-            return numbers<double>(values, count);
-        case CAESURA_ATTRIBUTE_TEXT:
-            break;
-        default:
-            return invalid("type " + std::to_string(type) + " is unknown");
-    }
-    const auto* const texts = static_cast<const char* const*>(values);
-    std::vector<std::string> all;
-    for (std::size_t i = 0; i < (count == CAESURA_ONE ? 1 : count); ++i) {
-        if (!texts[i]) return invalid("values[" + std::to_string(i) + "] is NULL");
-        all.emplace_back(texts[i]);
-    }
-    if (count == CAESURA_ONE) return caesura::store::AttributeValue(all.front());
-    return caesura::store::AttributeValue(std::move(all));
-}
 
 // @param where  null: a new file.
 Status make_writer(const char* path, const caesura_communicator* communicator,
@@ -277,7 +42,7 @@ Status make_writer(const char* path, const caesura_communicator* communicator,
         comm = std::move(*made);
     }
     Status refused;
-    auto writer_options = options_of(options, refused);
+    auto writer_options = caesura::capi::options_of(options, refused);
     caesura::OpenOptions open_options;
     if (where && where->has_after) open_options.after = where->after;
     auto made = where ? caesura::Writer::open(path, std::move(comm), std::move(writer_options),
@@ -326,7 +91,8 @@ caesura_code caesura_define_field_with(caesura_writer* writer, const char* name,
         const auto limit = bound_of("field '" + std::string(name) + "'", dtype, kind, bound);
         if (!limit.ok()) return limit.status();
         const auto axes = static_cast<std::size_t>(rank);
-        const auto described = field_options_of(options, static_cast<caesura::DType>(dtype), axes);
+        const auto described =
+            caesura::capi::field_options_of(options, static_cast<caesura::DType>(dtype), axes);
         if (!described.ok())
             return invalid("field '" + std::string(name) + "': " + described.status().message());
         auto defined = writer->writer->define_field(name, static_cast<caesura::DType>(dtype),
@@ -334,7 +100,7 @@ caesura_code caesura_define_field_with(caesura_writer* writer, const char* name,
                                                     *described);
         if (!defined.ok()) return defined.status();
         writer->axes.push_back(rank);
-        writer->grid_axes.push_back(n_grid_axes(described->geometry, axes));
+        writer->grid_axes.push_back(caesura::capi::n_grid_axes(described->geometry, axes));
         *field = defined->index;
         return {};
     });
@@ -387,7 +153,7 @@ caesura_code caesura_define_record(caesura_writer* writer, uint32_t species, con
         if (!limit.ok()) return limit.status();
         const auto defined =
             writer->writer->define_record({species}, name, static_cast<caesura::DType>(dtype),
-                                          *limit, record_options_of(options));
+                                          *limit, caesura::capi::record_options_of(options));
         if (!defined.ok()) return defined.status();
         writer->axes.push_back(1);
         writer->grid_axes.push_back(1);
@@ -400,7 +166,8 @@ caesura_code caesura_define_constant(caesura_writer* writer, uint32_t species, c
                                      double value, const caesura_record_options* options) {
     return guarded([&]() -> Status {
         if (!writer || !name) return invalid("an argument is NULL");
-        return writer->writer->define_constant({species}, name, value, record_options_of(options));
+        return writer->writer->define_constant({species}, name, value,
+                                               caesura::capi::record_options_of(options));
     });
 }
 
@@ -414,7 +181,7 @@ caesura_code caesura_set_attribute(caesura_writer* writer, int when, int owner, 
             return invalid(who + "when is " + std::to_string(when) + "; use 0 or 1");
         if (owner < CAESURA_OF_FILE || owner > CAESURA_OF_SPECIES)
             return invalid(who + "owner " + std::to_string(owner) + " is unknown");
-        auto value = attribute_value(type, values, count);
+        auto value = caesura::capi::attribute_value(type, values, count);
         if (!value.ok()) return invalid(who + value.status().message());
         if (when == CAESURA_THIS_DUMP && !writer->dump) return invalid(who + "outside a dump");
         const AttributeOwner of{static_cast<AttributeOwner::Kind>(owner), {field}};

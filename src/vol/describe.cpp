@@ -10,6 +10,7 @@
 #include "vol/callbacks.hpp"
 #include "vol/capture.hpp"
 #include "vol/foresee.hpp"
+#include "vol/found_datasets.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -79,6 +80,8 @@ json describe_file(const Config& config, const std::string& path) {
     if (!file.ok() ||
         H5Ovisit3(file.get(), H5_INDEX_NAME, H5_ITER_INC, visit, &seen, H5O_INFO_BASIC) < 0)
         return {{"error", store::hdf5_error(StatusCode::io, path).message()}};
+    // HDF5 has not asked this process for the connector, and may not find the filter's plugin.
+    if (const Status status = register_filter(); !status.ok()) return {{"error", status.message()}};
     Foresight foresight(config, file.get(), g_watching);
     std::uint64_t all_bytes = 0;
     for (const Found& one : seen.found)

@@ -1,6 +1,6 @@
 """ParaView (the system's package, without a screen) opens a file, and its picture is not empty.
 
-Skipped without pvpython and xvfb-run, which are `apt-get install paraview python3-paraview xvfb`
+Skipped without pvpython and Xvfb, which are `apt-get install paraview python3-paraview xvfb`
 on Debian, whose ParaView draws on an X server only. Caesura writes here; ParaView reads with
 openPMD-api, and has no other code of ours than the plugin.
 CAESURA_PYTEST_SERIAL: it draws on all cores.
@@ -12,6 +12,8 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import caesura
@@ -20,11 +22,11 @@ import pytest
 from elsewhere import NONE, READERS_PYTHON
 
 SCRIPT = Path(__file__).with_name("paraview_picture.py")
-PVPYTHON, XVFB = shutil.which("pvpython"), shutil.which("xvfb-run")
+PVPYTHON, XVFB = shutil.which("pvpython"), shutil.which("Xvfb")
 BOUND = 1e-3
 
 pytestmark = [
-    pytest.mark.skipif(PVPYTHON is None or XVFB is None, reason="no pvpython, or no xvfb-run"),
+    pytest.mark.skipif(PVPYTHON is None or XVFB is None, reason="no pvpython, or no Xvfb"),
     pytest.mark.skipif(not READERS_PYTHON.exists(), reason=NONE),
 ]
 
@@ -57,6 +59,26 @@ def write(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return first
 
 
+@contextmanager
+def display() -> Iterator[str]:
+    """An X server's, on a number that is free. The server says it when it takes connections."""
+    told, tell = os.pipe()
+    server = subprocess.Popen(
+        [str(XVFB), "-displayfd", str(tell), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
+        pass_fds=[tell],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(tell)
+    try:
+        with os.fdopen(told) as answer:
+            number = answer.readline().strip()
+        assert number, f"Xvfb has ended with {server.wait()}"
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def draw(path: Path, picture: Path) -> dict:
     link = path.with_suffix(".pmd")
     link.write_text(path.name + "\n")
@@ -65,17 +87,18 @@ def draw(path: Path, picture: Path) -> dict:
     lib = READERS_PYTHON.parent.parent / "lib"
     environment["PYTHONPATH"] = str(next(lib.glob("python3*")) / "site-packages")
     environment["HDF5_PLUGIN_PATH"] = caesura.plugin_path()
-    answer = subprocess.run(
-        [
-            *(str(XVFB), "-a", str(PVPYTHON), "--force-offscreen-rendering"),
-            *(str(SCRIPT), str(link), "density", "ions", "0.5", str(picture)),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=environment,
-        timeout=300,
-    )
+    with display() as environment["DISPLAY"]:
+        answer = subprocess.run(
+            [
+                *(str(PVPYTHON), "--force-offscreen-rendering"),
+                *(str(SCRIPT), str(link), "density", "ions", "0.5", str(picture)),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            timeout=300,
+        )
     said = [line for line in answer.stdout.splitlines() if line.startswith("SAID ")]
     assert answer.returncode == 0 and said, answer.stdout + answer.stderr
     return json.loads(said[0].removeprefix("SAID "))

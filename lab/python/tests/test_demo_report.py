@@ -9,6 +9,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from caesura.report.advice import advice_of
+from caesura.report.facts import facts_of
 from caesura.trace import read_traces
 from caesura_lab.demo.campaign import Outcome
 from caesura_lab.demo.checking import expected_paths
@@ -16,7 +18,7 @@ from caesura_lab.demo.result import build_report, schema
 from caesura_lab.demo.scenario import FULL, MODES, QUICK, DemoError, Scenario, sized
 from caesura_lab.demo.state import LeftOut
 from caesura_lab.demo.turns import HALVES, Turn, all_turns, one_repeat
-from caesura_lab.report.demo_page import demo_page
+from caesura_lab.report.demo_page import KeptRun, demo_page
 from caesura_lab.report.demo_words import (
     conditions,
     factor_sentence,
@@ -28,6 +30,13 @@ from synthetic_outcome import CALLS, LOSS, MACHINE, Noise, make_outcome, mean_s,
 
 REPEATED = replace(FULL, repeats=3)
 QUIET = Noise(step=0.002, run=0.003)
+
+
+@pytest.fixture
+def kept(traces):
+    trace = read_traces(traces)
+    facts = facts_of(None, [], trace)
+    return KeptRun(facts, trace, advice_of(facts, trace))
 
 
 @pytest.fixture
@@ -239,24 +248,24 @@ def test_particles_count_and_are_lossless_in_every_mode():
     assert "--write-particles" not in FULL.arguments("caesura")
 
 
-def test_page_shows_the_numbers_of_the_report(report, traces):
-    html = demo_page(report, read_traces(traces))
+def test_page_shows_the_numbers_of_the_report(report, kept):
+    html = demo_page(report, kept)
     for mode in MODES[1:]:
         assert percent(report["modes"][mode]["overhead"]) in html
     assert "37.2 %" in html  # the paper's own figures stand beside ours
     assert "emulated: file system, device" in html
     assert report["machine"]["cpu"] in html
-    # Headline, picture and factors: none stands without what it was measured under.
-    assert html.count(conditions(report)) == 3
+    # Headline, picture, factors and single run: none stands without what it was measured under.
+    assert html.count(conditions(report)) == 4
     for part in ("150 MB/s", "fsync free", "no latency", "idle for", "compress 18 times"):
         assert part in conditions(report)
     assert demo_page(report, None).count("<section") == 3  # without a trace the rest still stands
 
 
-def test_nothing_emulated_is_not_labelled_emulated(traces):
+def test_nothing_emulated_is_not_labelled_emulated(kept):
     scenario = replace(FULL, device_s=0.0, bandwidth=0.0)
     report = build_report(scenario, make_outcome(scenario), MACHINE)
-    assert 'class="badge"' not in demo_page(report, read_traces(traces))
+    assert 'class="badge"' not in demo_page(report, kept)
 
 
 def test_command_repeats_the_scenario():

@@ -86,6 +86,10 @@ def test_a_small_demonstration_runs_verifies_and_reports(tmp_path):
     assert "To copy all dumps into touched memory" in html
     assert "What was simulated: dump 1 " in html
     assert "The file has no particles" in html
+    for section in ("What limits, and what to do", "Ratio and error of each field",
+                    "Lanes in numbers", "Predicted and measured", "How long until a dump was safe",
+                    "Space in the file"):  # fmt: skip
+        assert f"<h2>{section}</h2>" in html
     left = sorted(path.name for path in (tmp_path / "run").iterdir() if path.suffix == ".h5")
     assert left == ["caesura-1.h5"]  # big files go once they are verified
     assert not (tmp_path / "run" / "raw").exists()

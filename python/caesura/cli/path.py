@@ -13,6 +13,7 @@ from caesura.cli.common import JSON_HELP, expected_errors, out, print_json
 class What(StrEnum):
     filter = "filter"
     connector = "connector"
+    hdf5 = "hdf5"
     pmpi = "pmpi"
     serve = "serve"
     prefix = "prefix"
@@ -21,6 +22,7 @@ class What(StrEnum):
 MEANING = {
     What.filter: "directory of libh5caesura.so, for HDF5_PLUGIN_PATH of whatever reads our files",
     What.connector: "directory of libcaesura_vol.so, for HDF5_PLUGIN_PATH of an unmodified program",
+    What.hdf5: "prefix of the parallel HDF5 that the connector is for: programs under it use that",
     What.pmpi: "libcaesura_pmpi.so, for LD_PRELOAD of ranks",
     What.serve: "the service's program",
     What.prefix: "the installed Caesura that has what is made for one MPI",
@@ -33,7 +35,8 @@ def path(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Say where the filter plugin, the VOL connector, libcaesura_pmpi.so and the service lie.
+    """Say where the filter plugin, the VOL connector and its HDF5, libcaesura_pmpi.so and the
+    service lie.
 
     A wheel brings the filter plugin. The others are made for one MPI: they come from the prefix of
     `cmake --install`, which CAESURA_ROOT names, or CMAKE_PREFIX_PATH or pkg-config leads to.
@@ -69,6 +72,8 @@ def where(what: What) -> str:
         return hdf5.plugin_path()
     if what is What.connector:
         return vol.connector_path()
+    if what is What.hdf5:
+        return vol.hdf5_root()
     if what is What.serve:
         return serving.program_path()
     if what is What.pmpi:

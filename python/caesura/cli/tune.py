@@ -219,6 +219,7 @@ def _configuration(answer: Answer) -> dict[str, str]:
 
 def show(answer: Answer, picture: Path | None) -> None:
     """What was found, as text."""
+    from caesura.tuning import configuration
     from caesura.tuning.goals import shown
 
     first, goal = answer.dumps[0], answer.goal
@@ -245,8 +246,7 @@ def show(answer: Answer, picture: Path | None) -> None:
         )
         _show_dumps(answer, chosen)
     for language, lines in _configuration(answer).items():
-        name = {"c++": "C++", "python": "Python", "toml": "TOML of the connector"}[language]
-        out.print(f"\n[bold]{name}[/bold]")
+        out.print(f"\n[bold]{configuration.LANGUAGES[language]}[/bold]")
         out.print(lines, markup=False, soft_wrap=True)
     if picture is not None:
         err.print(f"picture: {picture}", markup=False, soft_wrap=True)

@@ -77,7 +77,10 @@ def show(answer: dict[str, Any]) -> None:
         out.print(f"{name}={value!r}", markup=False, soft_wrap=True)
     threads = "with" if answer["threadsafe"] else "without"
     out.print(f"plugin  {answer['plugin']}", markup=False, soft_wrap=True)
-    out.print(f"HDF5    {answer['hdf5']}, {threads} thread safety", markup=False)
+    hdf5 = f"{answer['hdf5']}, {threads} thread safety"
+    if answer["hdf5_root"]:
+        hdf5 += f", in {answer['hdf5_root']}"
+    out.print(f"HDF5    {hdf5}", markup=False, soft_wrap=True)
     if answer["loaded"]:
         out.print("loaded  yes: a new file's connector is caesura")
     else:

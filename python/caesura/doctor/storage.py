@@ -24,8 +24,10 @@ from caesura.doctor.finding import (
     size,
 )
 
+_MOUNTS = "proc/self/mounts"
 _STRIPES = 8  # one file's bandwidth is that of so many targets
 
+_UNKNOWN = f"the file system is not known: /{_MOUNTS} does not name it"
 _NODES = 'Set durability = "complete" where ranks of several nodes open connector files alone.'
 _MEMORY = "This is memory, and it is gone with the machine: use another directory for results."
 _REMARKS = {
@@ -38,10 +40,15 @@ _REMARKS = {
 
 
 def mount_of(ask: Ask) -> tuple[str, str, set[str]]:
-    """Place, type and options of the mount that holds the directory."""
+    """Place, type and options of the mount that holds the directory; empty where a container does
+    not show it."""
     directory = ask.directory.resolve()
-    best = ("", "not known", set[str]())
-    for line in (ask.root / "proc/mounts").read_text(errors="replace").splitlines():
+    best = ("", "", set[str]())
+    try:
+        lines = (ask.root / _MOUNTS).read_text(errors="replace").splitlines()
+    except OSError:
+        return best
+    for line in lines:
         _, place, kind, options, *_ = line.split()
         place = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), place)
         # What was mounted later covers what was mounted before.
@@ -55,7 +62,8 @@ def file_system(ask: Ask) -> Finding:
     place, kind, _ = mount_of(ask)
     numbers = os.statvfs(ask.directory)
     free = numbers.f_bavail * numbers.f_frsize
-    found = f"{kind}, mounted at {place}; {size(free)} free"
+    known = f"{kind}, mounted at {place}" if kind else _UNKNOWN
+    found = f"{known}; {size(free)} free"
     try:
         tempfile.TemporaryFile(dir=ask.directory).close()
     except OSError as error:
@@ -74,6 +82,8 @@ def stripes(ask: Ask) -> Finding:
     if kind == "gpfs":
         block = os.statvfs(ask.directory).f_bsize
         return Finding(NOTE, f"GPFS, blocks of {block} bytes", _advice(block))
+    if not kind:
+        return Finding(ABSENT, _UNKNOWN)
     return Finding(ABSENT, f"{kind} has no stripes that can be asked about")
 
 

@@ -34,7 +34,21 @@ def run_page(
     return page(
         title,
         tag("h1", title),
-        tag("p", text(_sentence(facts, trace)), class_="soft"),
+        tag("p", text(run_sentence(facts, trace)), class_="soft"),
+        *run_sections(facts, trace, advice, connector, iteration),
+        *more,
+    )
+
+
+def run_sections(
+    facts: Facts,
+    trace: Trace | None,
+    advice: Sequence[Advice],
+    connector: Connector = (),
+    iteration: int | None = None,
+) -> list[str]:
+    """What there is to say of one run, for a page that may say more. KeyError as run_page."""
+    return [
         advice_section(advice),
         fields_section(facts) if facts.fields or facts.files or trace is None else "",
         timeline_section(trace, iteration) if trace is not None else _no_timeline(connector),
@@ -43,11 +57,10 @@ def run_page(
         delay_section(facts),
         space_section(facts),
         connector_section(connector),
-        *more,
-    )
+    ]
 
 
-def _sentence(facts: Facts, trace: Trace | None) -> str:
+def run_sentence(facts: Facts, trace: Trace | None) -> str:
     said = []
     if facts.files:
         names = ", ".join(str(path) for path in facts.files[:3])

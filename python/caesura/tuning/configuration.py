@@ -1,4 +1,4 @@
-"""What to paste: the bound and the codec in C++, in Python, and for the connector."""
+"""What to paste: the bound and the codec in each language of a Writer, and for the connector."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ import numpy as np
 from caesura.bounds import Bound
 
 _DEFAULT_CODEC = "caesura"
+_LONGEST = 40  # of a variable's name; Fortran knows 63 characters, and 132 in a line
+LANGUAGES = {
+    "c++": "C++",
+    "c": "C",
+    "fortran": "Fortran",
+    "python": "Python",
+    "toml": "TOML of the connector",
+}
 
 
 def lines(
@@ -18,11 +26,13 @@ def lines(
 ) -> dict[str, str]:
     """By language. name: of the field; path: of its dataset, as the connector sees it."""
     extents = [f"n{axis}" for axis in "tzyx"[-axes:]] if axes <= 4 else ["..."]
-    variable = re.sub(r"\W+", "_", name).strip("_") or "field"
+    variable = re.sub(r"\W+", "_", name, flags=re.ASCII)[:_LONGEST].strip("_") or "field"
     if variable[0].isdigit():
         variable = f"field_{variable}"
     return {
         "c++": _cpp(variable, name, dtype, extents, bound, codec),
+        "c": _c(variable, name, dtype, extents, bound, codec),
+        "fortran": _fortran(variable, name, dtype, extents, bound, codec),
         "python": _python(variable, name, dtype, extents, bound, codec),
         "toml": _toml(path, bound, codec),
     }
@@ -57,6 +67,55 @@ def _cpp(
     )
 
 
+def _c(
+    variable: str, name: str, dtype: np.dtype, extents: list[str], bound: Bound, codec: str
+) -> str:
+    value = f"{bound.value:g}"
+    lines = [
+        f"uint64_t {variable}_shape[] = {{{', '.join(extents)}}};",
+        f"uint32_t {variable};",
+    ]
+    call, options = "caesura_define_field", ""
+    if codec != _DEFAULT_CODEC:
+        call, options = "caesura_define_field_with", f" &{variable}_options,"
+        lines += [
+            f"caesura_field_options {variable}_options = CAESURA_FIELD_OPTIONS_DEFAULT;",
+            f"{variable}_options.codec = {json.dumps(codec)};",
+        ]
+    lines += [
+        f"{call}(writer, {json.dumps(name)}, CAESURA_{dtype.name.upper()}, {len(extents)},",
+        f"    {variable}_shape, CAESURA_{bound.kind.upper()}, {value},{options} &{variable});",
+    ]
+    return "\n".join(lines)
+
+
+def _fortran(
+    variable: str, name: str, dtype: np.dtype, extents: list[str], bound: Bound, codec: str
+) -> str:
+    """Declarations, and the call. Fortran's first axis is the file's last."""
+    if dtype.itemsize < 4:
+        return f"! Fortran has no {dtype.name}"
+    what = [f"caesura_{dtype.name}", f"[{', '.join(reversed(extents))}]", variable]
+    if bound.kind != "lossless":
+        what.append(f"{bound.kind}={_number(bound.value)}_real64")
+    lines = [f"type(caesura_field) :: {variable}"]
+    if codec != _DEFAULT_CODEC:
+        lines += [
+            f"type(caesura_field_options) :: {variable}_options",
+            f"{variable}_options%codec = {_in_quotes(codec)}",
+        ]
+        what.append(f"&\n  options={variable}_options")
+    lines += [
+        f"call caesura_define_field(writer, {_in_quotes(name)}, &",
+        f"  {', '.join(what)})",
+    ]
+    return "\n".join(lines)
+
+
+def _in_quotes(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
 def _python(
     variable: str, name: str, dtype: np.dtype, extents: list[str], bound: Bound, codec: str
 ) -> str:
@@ -81,6 +140,6 @@ def _toml(path: str, bound: Bound, codec: str) -> str:
 
 
 def _number(value: float) -> str:
-    """A float of TOML has a point or an exponent."""
+    """A float of TOML or Fortran has a point or an exponent."""
     text = f"{value:g}"
     return text if re.search(r"[.e]", text) else f"{text}.0"

@@ -6,7 +6,7 @@ import json
 import signal
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from caesura.cli.common import (
@@ -44,6 +44,10 @@ from caesura_lab.report.demo_words import (
     remarks,
     signed,
 )
+
+if TYPE_CHECKING:
+    from caesura_lab.demo.runner import Run
+    from caesura_lab.report.demo_page import KeptRun
 
 _D = FULL
 
@@ -172,8 +176,6 @@ def _one_of(option: str, given: str, first: str, second: str) -> None:
 def _execute(
     scenario: Scenario, out_dir: Path, build: Path | None, resume: bool, as_json: bool
 ) -> dict:
-    from caesura.trace import read_traces
-
     from caesura_lab.cli.demo_progress import make_watcher
     from caesura_lab.demo import machine
     from caesura_lab.demo.campaign import Campaign
@@ -201,12 +203,26 @@ def _execute(
         outcome = campaign.execute()
     report = build_report(scenario, outcome, machine.describe(tree))
     (out_dir / "report.json").write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
-    traces = [path for one in outcome.of("caesura")[-1:] for path in one.run.traces]
-    trace = read_traces(traces) if traces else None
-    files = [one.run.output for one in outcome.of("caesura")[-1:] if one.run.output]
-    universe = read_universe(files[0]) if files else None
-    (out_dir / "report.html").write_text(demo_page(report, trace, universe), encoding="utf-8")
+    kept = next((one.run for one in outcome.of("caesura")[-1:]), None)
+    universe = read_universe(kept.output) if kept and kept.output else None
+    document = demo_page(report, _kept_run(kept), universe)
+    (out_dir / "report.html").write_text(document, encoding="utf-8")
     return report
+
+
+def _kept_run(run: Run | None) -> KeptRun | None:
+    from caesura import _core
+    from caesura.report.advice import advice_of
+    from caesura.report.facts import facts_of
+    from caesura.trace import read_traces
+
+    from caesura_lab.report.demo_page import KeptRun
+
+    if run is None or not run.traces:
+        return None
+    trace = read_traces(run.traces)
+    facts = facts_of(_core, [run.output] if run.output else [], trace)
+    return KeptRun(facts, trace, advice_of(facts, trace))
 
 
 def show(report: dict) -> None:

@@ -1,13 +1,18 @@
-"""The demonstration's report as one page: headline, table beside the paper's, timeline, facts."""
+"""The demonstration's report as one page: headline, table beside the paper's, what `caesura report`
+says of the run that is kept, facts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from caesura.report.advice import Advice
+from caesura.report.facts import Facts
 from caesura.report.markup import tag, text
-from caesura.report.page import definitions, lane_section, page, table, timeline_section
+from caesura.report.page import definitions, page, table
 from caesura.report.quantities import bytes_text, duration_text, nice_step, ratio_text, share_text
+from caesura.report.run_page import run_sections, run_sentence
 from caesura.trace import Trace
 
 from caesura_lab.demo.scenario import LOSSY, MODE_TITLES, MODES
@@ -30,14 +35,35 @@ _CHART_LEFT = 300.0
 _BAR_STEP = 40.0
 
 
-def demo_page(report: dict[str, Any], trace: Trace | None, universe: Universe | None = None) -> str:
+@dataclass(frozen=True)
+class KeptRun:
+    """Caesura's last whole run, whose file and traces are kept."""
+
+    facts: Facts
+    trace: Trace
+    advice: Sequence[Advice]
+
+
+def demo_page(
+    report: dict[str, Any], kept: KeptRun | None, universe: Universe | None = None
+) -> str:
     sections = [_heading(report), _tiles(report), _overheads(report)]
     if universe is not None:
         sections.append(universe_section(universe))
-    if trace is not None:
-        sections += [timeline_section(trace), lane_section(trace)]
+    if kept is not None:
+        sections += _run(report, kept)
     sections += [_verification(report), _machine(report)]
     return page("Caesura: demonstration", *sections)
+
+
+def _run(report: dict[str, Any], kept: KeptRun) -> list[str]:
+    """As `caesura report` has it."""
+    said = f"{run_sentence(kept.facts, kept.trace)} {conditions(report)}"
+    return [
+        tag("h2", "Caesura's last whole run"),
+        tag("p", text(said), class_="soft"),
+        *run_sections(kept.facts, kept.trace, kept.advice),
+    ]
 
 
 def _heading(report: dict[str, Any]) -> str:
