@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "python" / "tests")]
+import browser  # noqa: E402
 import site_docs  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
@@ -86,6 +87,22 @@ def test_search_finds_names_of_all_faces(site):
     index = (site / "searchindex.js").read_text(encoding="utf-8")
     for word in ("caesura_put", "define_field", "finish_by", "tutorial"):
         assert word in index, word
+
+
+@pytest.mark.skipif(browser.browser_path() is None, reason="no Chromium")
+def test_search_gives_guides_before_calls_and_calls_before_records(site, tmp_path):
+    with browser.Browser(tmp_path) as page:
+        page.open(site / "search.html")
+        found = {
+            word: page.evaluate(
+                f"Search._performSearch(...Search._parseQuery('{word}')).map(one => one[0])"
+            )[::-1]  # the best is last there
+            for word in ("bound", "finish_by", "flock")
+        }
+    assert found["bound"][0] == "docs/guide/bounds"
+    assert found["finish_by"][0] == "docs/guide/writer"
+    assert "docs/site/api/cpp" in found["finish_by"]
+    assert "docs/reference/operations" in found["flock"][:4]
 
 
 def test_the_reference_has_what_headers_and_docstrings_say(site):

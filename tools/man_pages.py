@@ -85,10 +85,12 @@ def page(command: Any, names: list[str]) -> str:
     name = "-".join(names)
     first = re.split(r"[.:;](?=\s|$)", (command.help or "").strip(), maxsplit=1)[0]
     first = " ".join(first.split())
+    if first[1:2].islower():  # no abbreviation, as HDF5
+        first = first[:1].lower() + first[1:]
     said = [
         f'.TH {roff(name.upper())} 1 "" "Caesura"',
         ".SH NAME",
-        rf"{roff(name)} \- {roff(first[:1].lower() + first[1:])}",
+        rf"{roff(name)} \- {roff(first)}",
         ".SH SYNOPSIS",
         synopsis(command, names),
         ".SH DESCRIPTION",

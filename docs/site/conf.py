@@ -29,6 +29,7 @@ html_theme = "furo"
 html_title = f"Caesura {release}"
 html_static_path = ["caesura.css"]
 html_css_files = ["caesura.css"]
+html_search_scorer = str(HERE / "scorer.js")
 html_extra_path = ["front"]  # leads from / to the front page
 html_copy_source = False
 html_show_sourcelink = False

@@ -27,9 +27,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FRAMES = ROOT / "tests" / "pages"
-# What a reader sees. Records and evidence show commands of their day.
+# What a reader sees. Records show commands of their day; packaging has tests of its own.
 PAGES = ("README.md", "CONTRIBUTING.md", "docs/*.md", "docs/guide/*.md", "docs/reference/*.md",
-         "docs/contributing/*.md", "docs/how/*.md", "docs/site/*.md")  # fmt: skip
+         "docs/contributing/*.md", "docs/how/*.md", "docs/evidence/*.md", "docs/site/*.md",
+         "bench/*/README.md", "lab/README.md", "lab/*/README.md", "miniapps/*/README.md",
+         "src/vol/README.md")  # fmt: skip
 # Languages, the suffix of their frames, and how a comment begins there.
 SUFFIXES = {"python": ".py", "sh": ".sh", "cpp": ".cpp", "c": ".c", "fortran": ".f90"}
 COMMENTS = {".py": "#", ".sh": "#", ".cpp": "//", ".c": "/*", ".f90": "!"}

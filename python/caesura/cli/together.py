@@ -46,8 +46,10 @@ def together(
     ] = Goal.HOST,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Plan which checkpoints are sent raw (U), compressed (C), held (A), and compressed with those
-    held (X), so that the last one reaches the host soonest, or the application goes on soonest.
+    """Plan which checkpoints of a GPU to send raw, to compress, and to hold.
+
+    In the plan U is sent raw, C compressed, A held, and X compressed with those held. The last one
+    then reaches the host soonest, or the application goes on soonest.
 
     A profile is {"checkpoint_bytes", "intervals_s": [...], "compressed_bytes": [...],
     "compress_curve": [[bytes, seconds]...], "link_bytes_per_s", "cache_bytes", "header_bytes",

@@ -44,8 +44,10 @@ def where(
     html: Annotated[Path | None, typer.Option(help="Write a page with pictures here.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
-    """Show where a service has compressed its blocks and analysed regions, and where others of any
-    size would go under any load, by the service's own choice, taught by the runs in the trace.
+    """Show where a service has compressed blocks and analysed regions, and where others would go.
+
+    The options say size and load of the others. The choice is the service's own, taught by the
+    runs in the trace.
 
     Exit codes: 0; 2 usage; 3 the trace cannot be read.
     """
