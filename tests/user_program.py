@@ -20,7 +20,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror")
 COMPILERS = {
     ".c": ("mpicc", "-std=c99", *WARNINGS),
     ".cpp": ("mpicxx", "-std=c++20", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX", *WARNINGS),
-    ".f90": ("gfortran", "-std=f2018", *WARNINGS),
+    ".f90": ("gfortran", "-std=f2018"),
 }
 
 

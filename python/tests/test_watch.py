@@ -18,8 +18,8 @@ import pytest
 from caesura import _core
 from caesura.cli import app, common, watch
 from caesura.trace import Event, TraceError, read_traces
-from caesura.watching import following, state
-from caesura.watching.state import Lane
+from caesura.watching import following, lanes, state
+from caesura.watching.lanes import Lane
 from typer.testing import CliRunner
 
 SHAPE = (24, 32, 32)
@@ -339,7 +339,7 @@ def run_of(compress_s: float, write_s: float, put_s: float = 0.01) -> state.Lane
             add("compress", begin + put_s, compress_s)
             add("write", begin + put_s + compress_s, write_s)
             add("sync", begin + put_s + compress_s + write_s, 0.001)
-    (lane,) = state.lanes_of(events, 0.5)
+    (lane,) = lanes.lanes_of(events, 0.5)
     return lane
 
 
@@ -351,7 +351,7 @@ def test_threads_that_compress_at_once_are_one_lane():
             begin_s = 2.0 * n + 0.02 * thread
             events.append(Event("compress", "rho", 0, "", begin_s, begin_s + 0.9, n, 0))
         events.append(Event("sync", "rho", 0, "", 2.0 * n + 1, 2.0 * n + 1, n, 0))
-    (lane,) = state.lanes_of(events, 0.5)
+    (lane,) = lanes.lanes_of(events, 0.5)
     assert lane.compress_s == pytest.approx(0.96)
     assert lane.limit().startswith("nothing limits; the busier lane (compress): 960 ms of 2 s")
 

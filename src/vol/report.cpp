@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/all_ranks.hpp"
+#include "base/clock.hpp"
 #include "vol/closing_line.hpp"
 #include "vol/settings.hpp"
 
@@ -41,6 +44,8 @@ using nlohmann::json;
 
 /// A run that makes files without end must not fill its memory with what it says about them.
 constexpr std::size_t k_most_entries = 100'000;
+/// During the run a report is written at most so often, and in at most a hundredth of the time.
+constexpr double k_least_pause_s = 1.0, k_pauses = 99.0;
 
 struct Report {
     std::shared_ptr<const Config> config;
@@ -48,6 +53,7 @@ struct Report {
     json datasets = json::array();
     std::map<std::string, std::size_t> newest;  ///< in `files`, by path
     std::uint64_t left_out = 0;
+    double rests_until_s = 0;
 };
 
 /// Never destroyed: HDF5 may end after our statics.
@@ -101,7 +107,28 @@ void add_file(Report& report, const std::string& path, json entry) {
         report.newest.erase(path);
 }
 
-Status write(const std::string& pattern, const Report& report) {
+double seconds_since_1970() {
+    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+        .count();
+}
+
+/// Whole at any time for whoever looks at it during the run.
+Status put_in_place(const std::string& path, const std::string& text) {
+    std::error_code ignored;
+    const auto kind = std::filesystem::status(path, ignored).type();
+    const bool replaces = kind == std::filesystem::file_type::regular ||
+                          kind == std::filesystem::file_type::not_found;  // else it is a device
+    const std::string beside = replaces ? path + ".part" : path;
+    std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+    file << text;
+    file.close();
+    std::error_code error;
+    if (file && replaces) std::filesystem::rename(beside, path, error);
+    if (file && !error) return {};
+    return {StatusCode::io, fmt::format("{}: the report cannot be written", path)};
+}
+
+Status write(const std::string& pattern, const Report& report, bool ended) {
     std::string path = pattern;
     const int rank = known_world_rank();
     const std::size_t at = path.find("%r");
@@ -112,16 +139,22 @@ Status write(const std::string& pattern, const Report& report) {
     const json document = {{"configuration", to_toml(*report.config)},
                            {"configuration_path", report.config->path},
                            {"rank", rank},
+                           {"ended", ended},
                            {"files", report.files},
                            {"datasets", report.datasets},
                            {"rules_without_use", rules_without_use(*report.config)},
                            {"entries_left_out", report.left_out}};
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
     // Names may be any bytes; what is no UTF-8 is replaced rather than refused.
-    file << document.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-    file.close();
-    if (file) return {};
-    return {StatusCode::io, fmt::format("{}: the report cannot be written", path)};
+    return put_in_place(path, document.dump(2, ' ', false, json::error_handler_t::replace) + '\n');
+}
+
+/// For `caesura watch`. What fails now fails at the end, too, which says so.
+void write_if_due(const std::string& pattern, Report& report) {
+    const double begin_s = base::Clock::steady().now_s();
+    if (begin_s < report.rests_until_s) return;
+    (void)write(pattern, report, false);
+    const double end_s = base::Clock::steady().now_s();
+    report.rests_until_s = end_s + std::max(k_least_pause_s, k_pauses * (end_s - begin_s));
 }
 
 }  // namespace
@@ -133,6 +166,7 @@ void report_file(const std::shared_ptr<const Config>& config, const std::string&
     if (!report) return;
     json entry = {{"path", path}, {"handled_by", captured ? "caesura" : "native"}};
     if (!why.empty()) entry["why"] = why;
+    if (captured) entry["begun_s"] = seconds_since_1970();
     add_file(*report, path, std::move(entry));
 }
 
@@ -238,7 +272,9 @@ void report_blocks(const EndedFile& file, const WriterReport& mine, bool was_pen
     if (entry == nullptr) return;
     (*entry)["blocks"] = to_json(totals);
     (*entry)["completed"] = was_pending ? "after H5Fclose" : "in H5Fclose";
+    (*entry)["ranks"] = file.communicator.size();
     if (!added.ok()) (*entry)["error"] = added.message();
+    write_if_due(file.config->report, *report);
 }
 
 void report_given_up(const GivenUpFile& file, const WriterReport& mine) {
@@ -271,7 +307,7 @@ Status write_reports() {
     const std::lock_guard lock(reports().mutex);
     Status first;
     for (const auto& [path, report] : reports().by_path)
-        if (Status status = write(path, report); !status.ok() && first.ok()) first = status;
+        if (Status status = write(path, report, true); !status.ok() && first.ok()) first = status;
     return first;
 }
 

@@ -2,8 +2,8 @@
 //
 // Invariants:
 //  - One a process, written when the library closes, or when SIGTERM ends the process
-//  (on_term.hpp);
-//    never to the standard output. Rank by rank: "%r" in its path becomes the rank, without it rank
+//    (on_term.hpp), and before that now and then when a file is complete; never to the standard
+//    output. Rank by rank: "%r" in its path becomes the rank, without it rank
 //    0 writes.
 //  - Behind a lock, under which nothing is waited for but the writing of the report itself. Calls
 //    that do not say "any thread" are the application's thread's.

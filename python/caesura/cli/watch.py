@@ -24,9 +24,14 @@ from caesura.cli.common import (
 from caesura.report.quantities import bytes_text, duration_text
 
 if TYPE_CHECKING:
-    from caesura.watching.state import Lane, State
+    from caesura.watching.lanes import Lane
+    from caesura.watching.state import State
 
 _SHOWN_FIELDS, _SHOWN_RANKS = 10, 8
+_UNKNOWN = (
+    'lanes and what limits: name the traces of Writer(trace="trace-%r.json"), or the report of '
+    "the HDF5 connector"
+)
 
 
 def watch(
@@ -34,7 +39,10 @@ def watch(
         Path, typer.Argument(help='What the run writes; "run_%06T.h5": all of its files.')
     ],
     traces: Annotated[
-        list[Path] | None, typer.Argument(metavar="[TRACE...]", help="Its traces, one a rank.")
+        list[Path] | None,
+        typer.Argument(
+            metavar="[TRACE...]", help="Its traces, one a rank; the connector's report."
+        ),
     ] = None,
     every: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 2.0,
     once: Annotated[bool, typer.Option("--once", help="Look once, say it, and end.")] = False,
@@ -45,8 +53,8 @@ def watch(
     It reads the file and the traces and asks nothing of the job, so it works over ssh, from another
     node of the same file system, and on what a killed run left. Without traces it knows what the
     file holds; with them (Writer(trace="trace-%r.json"), which grows with every dump) also what the
-    lanes do. It ends when the traces are closed, or with Ctrl-C. Into a pipe it prints a line for
-    each new dump.
+    lanes do. Of a program under the HDF5 connector name the connector's report. It ends when the
+    traces are closed, or with Ctrl-C. Into a pipe it prints a line for each new dump.
 
     Examples:
 
@@ -100,8 +108,9 @@ def line(state: State) -> str:
         return f"{clock} no commit yet"
     raw, stored = done.last_dump()
     limit = f"; {busiest(state).limit()}" if state.lanes else ""
+    name = f"iteration {done.last}: " if done.by_iteration else ""
     return (
-        f"{clock} iteration {done.last}: {_dumps(done.dumps)}, the last {bytes_text(stored)}, "
+        f"{clock} {name}{_dumps(done.dumps)}, the last {bytes_text(stored)}, "
         f"ratio {raw / max(1, stored):.3g}{limit}"
     )
 
@@ -124,8 +133,9 @@ def document(state: State) -> dict[str, Any]:
         "ended": state.ended,
         "no_trace_yet": state.no_trace_yet,
         "unfinished": done.unfinished,
+        "dumps_in_flight": done.in_flight,
         "dumps": done.dumps,
-        "last_iteration": done.last,
+        "last_iteration": done.last if done.by_iteration else None,
         "silent_s": state.silent_s,
         "raw_bytes": done.raw_bytes,
         "stored_bytes": done.stored_bytes,
@@ -167,17 +177,22 @@ def shown(state: State) -> Group:
     """All of it, plain enough for any terminal."""
     done = state.committed
     parts: list[Any] = [Text.from_markup(f"[bold]{escape(state.path)}[/bold]: {state.words()}")]
-    # Files of a program's own know no iterations.
-    last = f", the last of iteration {done.last}" if done.last or done.dumps == 1 else ""
+    last = f", the last of iteration {done.last}" if done.by_iteration else ""
+    last += f", {done.in_flight} in flight" if done.in_flight else ""
     ratio = f", ratio {done.raw_bytes / done.stored_bytes:.3g}" if done.stored_bytes else ""
     parts.append(Text(f"{_dumps(done.dumps)} committed{last}; {bytes_text(done.raw_bytes)} raw, "
                       f"{bytes_text(done.stored_bytes)} stored{ratio}"))  # fmt: skip
     if state.no_trace_yet:
         parts.append(Text(f"no trace yet: {', '.join(state.no_trace_yet)}"))
+    if words := _next(state):
+        parts.append(Text(words))
     if state.lanes:
-        parts.append(Text(_next(state)))
-        parts.append(Text(f"rank {busiest(state).rank}: {busiest(state).limit()}"))
+        busy = busiest(state)
+        who = "all ranks" if busy.rank is None else f"rank {busy.rank}"
+        parts.append(Text(f"{who}: {busy.limit()}"))
         parts += [Text(""), _lanes_table(state.lanes)]
+    elif done.dumps and not state.no_trace_yet:
+        parts.append(Text(_UNKNOWN))
     if done.fields:
         parts += [Text(""), _fields_table(state)]
     return Group(*parts)
@@ -197,10 +212,10 @@ def _lanes_table(lanes: list[Lane]) -> Table:
     names = ("rank", "compressing a dump", "writing it", "in put", "in end", "in flight")
     table = plain_table(*names, left="")
     most = sorted(lanes, key=lambda lane: lane.load, reverse=True)[:_SHOWN_RANKS]
-    for lane in sorted(most, key=lambda lane: lane.rank):
+    for lane in sorted(most, key=lambda lane: -1 if lane.rank is None else lane.rank):
         span = max(lane.span_s, 1e-9)
         table.add_row(
-            str(lane.rank),
+            "all" if lane.rank is None else str(lane.rank),
             duration_text(lane.compress_s),
             duration_text(lane.write_s),
             f"{100 * lane.put_s / span:.1f} %",

@@ -14,7 +14,7 @@ from caesura.report.prediction_section import bias_of
 from caesura.report.quantities import bytes_text, duration_text
 from caesura.report.what_if import Doubled, twice_the_bound
 from caesura.trace import Event, Trace
-from caesura.watching.state import Lane, lanes_of
+from caesura.watching.lanes import Lane, lanes_of
 
 _MUCH_OVERFLOW = 0.01  # of blocks
 _LITTLE_USED = 0.7  # of what was reserved

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from caesura.trace import Event, Trace
-from caesura.watching.state import lanes_of
+from caesura.watching.lanes import lanes_of
 
 MOST_RANKS = 8
 MOST_BOXES = 5000  # about 2 MB of page

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from caesura.trace import Event, TraceError, lanes_in, raw_events, to_event
+from caesura.watching.lanes import Lane, lanes_of
 
 KEPT_DUMPS = 12
 _PIECE_BYTES = 16 << 20  # taken in at once
@@ -47,6 +48,10 @@ class Follower:
                 self._begin_anew()
             while self._take_lines(file):
                 pass
+
+    def lanes(self, now_s: float) -> list[Lane]:
+        """Of each rank in it."""
+        return lanes_of(self.events, None if self.closed else now_s - self.changed_s)
 
     def _take_whole(self, text: bytes) -> None:
         """Of a run that closed its file; while it does so the document is cut off."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import glob
-import math
 import re
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -16,12 +15,14 @@ from typing import Any
 from caesura.reading import looks_like_hdf5
 from caesura.report.quantities import duration_text
 from caesura.series import files_of
-from caesura.trace import Event
+from caesura.watching.captured import ReportFollower, is_report
 from caesura.watching.following import Follower
+from caesura.watching.lanes import Lane
 
-_LIMITS = 0.9  # of the time between dumps: a lane that takes more has no room left
-_FELT = 0.05  # of the application's time: copying alone takes 3 to 4 % where much is handed over
 _SILENT = 3.0  # times between dumps
+_KEPT_TIMES = 12  # of dumps
+# A file is listed as a whole. One that takes long, of many dumps, is listed in a tenth of the time.
+_LONG_S, _RESTS = 0.05, 9.0
 _OPENPMD = re.compile(r"/data/(\d+)/(?:meshes/|fields/)?")
 
 
@@ -47,6 +48,8 @@ class Committed:
     changed_s: float | None = None  # when a file was last written to, seconds since 1970
     file_bytes: int = 0
     unfinished: bool = False  # blocks that are not committed: of a dump in flight, or after a kill
+    in_flight: int = 0  # dumps that have such blocks
+    by_iteration: bool = False  # else the files are an application's own
     fields: dict[str, Field] = field(default_factory=dict)
 
     @property
@@ -64,53 +67,6 @@ class Committed:
 
 
 @dataclass
-class Lane:
-    """One rank over the dumps that are kept, in seconds."""
-
-    rank: int
-    dumps: int  # that are written
-    span_s: float  # of the application's time that was looked at
-    between_s: float | None  # begins of dumps, median
-    compress_s: float  # a dump, median: while at least one thread did
-    write_s: float
-    put_s: float  # all, the application's: copying, and waiting for memory
-    end_s: float
-    in_flight: int  # handed over and not written
-    next_s: float | None  # to the next dump; negative: overdue
-
-    @property
-    def felt(self) -> float:
-        """Share of the application's time that it spent in Caesura."""
-        return (self.put_s + self.end_s) / self.span_s if self.span_s > 0 else 0.0
-
-    @property
-    def load(self) -> tuple[int, float]:
-        """Which of two ranks holds the job up more: one whose lane limits, else one whose calls are
-        felt, else the one with the busier lane. Shares of time, so that ranks can be compared."""
-        busy_s = max(self.compress_s, self.write_s)
-        busy = busy_s / self.between_s if self.between_s else 0.0
-        if busy >= _LIMITS:
-            return 2, busy
-        return (1, self.felt) if self.felt > _FELT else (0, busy)
-
-    def limit(self) -> str:
-        """In words, with numbers: what keeps dumps from coming faster."""
-        if self.between_s is None or not self.dumps:
-            return "not known yet"
-        lane, busy_s = max(
-            ("compress", self.compress_s), ("write", self.write_s), key=lambda pair: pair[1]
-        )
-        numbers = f"{duration_text(busy_s)} of {duration_text(self.between_s)} between dumps"
-        kind, _ = self.load
-        if kind == 2:
-            return f"the {lane} lane limits: {numbers}"
-        if kind == 1:
-            call = "put" if self.put_s > self.end_s else "end"
-            return f"{100 * self.felt:.0f} % of the application's time is Caesura's, most in {call}"
-        return f"nothing limits; the busier lane ({lane}): {numbers}"
-
-
-@dataclass
 class State:
     """All that is shown."""
 
@@ -120,16 +76,33 @@ class State:
     lanes: list[Lane]
     ended: bool  # the traces were closed
     no_trace_yet: list[str] = field(default_factory=list)  # of the paths and patterns given
+    seen: list[tuple[int, float]] = field(default_factory=list)  # dumps committed, and since when
 
     @property
     def between_s(self) -> float | None:
-        known = [lane.between_s for lane in self.lanes if lane.between_s is not None]
+        """By traces, else by what has been seen of the files, else by the connector's report."""
+        seen = [(t - t0) / (n - n0) for (n0, t0), (n, t) in pairwise(self.seen)]
+        known = self._in_traces("between_s") or seen or self._in_reports("between_s")
         return statistics.median(known) if known else None
 
     @property
     def next_s(self) -> float | None:
-        known = [lane.next_s for lane in self.lanes if lane.next_s is not None]
-        return max(known) if known and not self.ended else None
+        between_s = self.between_s
+        if self.ended or between_s is None:
+            return None
+        if known := self._in_traces("next_s"):
+            return max(known)
+        if len(self.seen) > 1:
+            return self.seen[-1][1] + between_s - self.now_s
+        return max(self._in_reports("next_s"), default=None)
+
+    def _in_traces(self, what: str) -> list[float]:
+        known = [getattr(lane, what) for lane in self.lanes if lane.rank is not None]
+        return [one for one in known if one is not None]
+
+    def _in_reports(self, what: str) -> list[float]:
+        known = [getattr(lane, what) for lane in self.lanes if lane.rank is None]
+        return [one for one in known if one is not None]
 
     @property
     def silent_s(self) -> float | None:
@@ -166,22 +139,31 @@ class _Held:
 
     file_bytes: int
     unfinished: bool
+    in_flight: int
     datasets: list[_Dataset]
+    dumps: frozenset[int]  # iterations; of an application's own file, which knows none, its commits
+    by_iteration: bool
 
 
 class Watcher:
-    """Looks at a run again and again; what did not change is not read again."""
+    """Looks at a run again and again. What did not change is not read again, and what takes long to
+    read not often."""
 
     def __init__(self, core: Any, path: Path, traces: Sequence[Path]) -> None:
         self._core, self._path, self._traces = core, path, traces
-        self._of_path: dict[Path, Follower] = {}
+        self._of_path: dict[Path, Follower | ReportFollower] = {}
         self._held: dict[Path, tuple[tuple[int, int], _Held | None]] = {}  # by time and size
+        self._rests_until: dict[Path, float] = {}
+        self._seen: list[tuple[int, float]] = []
 
     def look(self) -> State:
         """Raises OSError (no such file, no HDF5), TraceError."""
         found = {given: self._trace_files(given) for given in self._traces}
         for path in (path for paths in found.values() for path in paths):
-            self._of_path.setdefault(path, Follower(path)).look()
+            if path not in self._of_path or not self._of_path[path].changed_s:
+                is_captured = path.exists() and is_report(path)
+                self._of_path[path] = (ReportFollower if is_captured else Follower)(path)
+            self._of_path[path].look()
         now_s = time.time()
         committed = self._committed()
         followers = list(self._of_path.values())
@@ -190,13 +172,10 @@ class Watcher:
             committed.changed_s = max([committed.changed_s or 0.0, *times])
         absent = [str(given) for given, paths in found.items() if not self._any_is_there(paths)]
         ended = bool(followers) and all(one.closed for one in followers)
-        lanes = [
-            lane
-            for one in followers
-            for lane in lanes_of(one.events, None if one.closed else now_s - one.changed_s)
-        ]
-        lanes.sort(key=lambda one: one.rank)
-        return State(str(self._path), now_s, committed, lanes, ended, absent)
+        lanes = [lane for one in followers for lane in one.lanes(now_s)]
+        lanes.sort(key=lambda one: -1 if one.rank is None else one.rank)
+        seen = list(self._seen)
+        return State(str(self._path), now_s, committed, lanes, ended, absent, seen)
 
     def _any_is_there(self, paths: Sequence[Path]) -> bool:
         return any(self._of_path[path].changed_s > 0 for path in paths)
@@ -210,7 +189,7 @@ class Watcher:
 
     def _committed(self) -> Committed:
         found = Committed()
-        dumps = set()
+        dumps: dict[tuple[int, Path | None], float] = {}  # when they were there, at the latest
         for path in files_of([self._path]):
             changed_s = path.stat().st_mtime
             held = self._held_by(path)
@@ -220,14 +199,26 @@ class Watcher:
             found.changed_s = max(found.changed_s or 0.0, changed_s)
             found.file_bytes += held.file_bytes
             found.unfinished |= held.unfinished
+            found.in_flight += held.in_flight
+            for dump in held.dumps:
+                # A program's own files know no iterations: each is a dump, or several.
+                dumps.setdefault((dump, None if held.by_iteration and dump else path), changed_s)
             for dataset in held.datasets:
-                # A program's own files, which the connector captured, know no iterations: each is
-                # a dump.
-                dumps.add((dataset.iteration, None if dataset.iteration else path))
                 _add(found.fields, dataset)
         found.dumps = len(dumps)
-        found.last = max((iteration for iteration, _ in dumps), default=None)
+        found.by_iteration = len(dumps) == 1 or any(path is None for _, path in dumps)
+        found.last = max((dataset.last for dataset in found.fields.values()), default=None)
+        self._note(sorted(dumps.values()))
         return found
+
+    def _note(self, times: Sequence[float]) -> None:
+        """Of the dumps that are there: those of one time have come since the look before."""
+        before = self._seen[-1] if self._seen else (0, 0.0)
+        for count, time_s in enumerate(times, 1):
+            is_last = count == len(times) or times[count] != time_s
+            if is_last and count > before[0] and time_s > before[1]:
+                self._seen.append((count, time_s))
+        del self._seen[:-_KEPT_TIMES]
 
     def _held_by(self, path: Path) -> _Held | None:
         """What the file holds; None: nothing is committed. Where it cannot be read because commits
@@ -236,10 +227,16 @@ class Watcher:
         for tries_left in (2, 1, 0):
             status = path.stat()
             key = (status.st_mtime_ns, status.st_size)
-            if known is not None and known[0] == key:
+            if known is not None and (
+                known[0] == key or time.monotonic() < self._rests_until.get(path, 0.0)
+            ):
                 break
             try:
+                begin_s = time.monotonic()
                 self._held[path] = key, self._read(path)
+                end_s = time.monotonic()
+                if end_s - begin_s > _LONG_S:
+                    self._rests_until[path] = end_s + _RESTS * (end_s - begin_s)
                 break
             except (OSError, RuntimeError, self._core.CorruptError):
                 if known is None and tries_left == 0:
@@ -248,7 +245,8 @@ class Watcher:
 
     def _read(self, path: Path) -> _Held | None:
         if looks_like_hdf5(path):
-            info = self._core.OpenFile(str(path), lock=False).info()
+            file = self._core.OpenFile(str(path), lock=False)
+            info, regions = file.info(), file.regions()
             datasets = [
                 _Dataset(
                     name_of(one["path"], one["iteration"]),
@@ -258,11 +256,22 @@ class Watcher:
                 )
                 for one in info["datasets"]
             ]
-            return _Held(info["file_bytes"], info["needs_recover"], datasets)
-        with path.open("rb") as file:
-            if any(file.read(8)):  # before the first commit there are zeros, or nothing yet
+            by_iteration = any(_knows_iteration(one) for one in info["datasets"])
+            if by_iteration:
+                dumps = {one.iteration for one in datasets}
+            else:
+                dumps = {one["dump"] for one in regions if one["committed"]} or {0}
+            in_flight = len({one["dump"] for one in regions if not one["committed"]})
+            return _Held(info["file_bytes"], info["needs_recover"], in_flight, datasets,
+                         frozenset(dumps if datasets else ()), by_iteration)  # fmt: skip
+        with path.open("rb") as begin:
+            if any(begin.read(8)):  # before the first commit there are zeros, or nothing yet
                 raise OSError(f"{path} is no HDF5 file; name the file that the run writes")
         return None
+
+
+def _knows_iteration(dataset: Mapping[str, Any]) -> bool:
+    return dataset["iteration"] > 0 or _OPENPMD.match(dataset["path"]) is not None
 
 
 def name_of(path: str, iteration: int) -> str:
@@ -286,59 +295,3 @@ def _add(fields: dict[str, Field], dataset: _Dataset) -> None:
     if dataset.iteration >= one.last:
         one.last = dataset.iteration
         one.last_raw_bytes, one.last_stored_bytes = dataset.raw_bytes, dataset.stored_bytes
-
-
-def lanes_of(events: Sequence[Event], since_s: float | None) -> list[Lane]:
-    """Of each rank in the events. since_s: from the last event's being written to now; None: it
-    ended."""
-    return [
-        _lane(rank, [event for event in events if event.rank == rank], since_s)
-        for rank in sorted({event.rank for event in events})
-    ]
-
-
-def _lane(rank: int, events: list[Event], since_s: float | None) -> Lane:
-    begins: dict[int, float] = {}
-    busy: dict[str, dict[int, list[Event]]] = {"compress": {}, "write": {}}
-    written = {event.iteration for event in events if event.kind == "sync"}
-    for event in events:
-        if event.kind == "put":
-            known = begins.get(event.iteration, event.begin_s)
-            begins[event.iteration] = min(known, event.begin_s)
-        elif event.kind in busy:
-            busy[event.kind].setdefault(event.iteration, []).append(event)
-    order = sorted(begins.values())
-    gaps = [after - before for before, after in pairwise(order)]
-    between_s = statistics.median(gaps) if gaps else None
-    whole = [iteration for iteration in begins if iteration in written]
-    ends = [event.end_s for event in events]
-    last_s = max(ends)
-    next_s = None
-    if between_s is not None and since_s is not None:
-        next_s = order[-1] + between_s - (last_s + since_s)
-    return Lane(
-        rank=rank,
-        dumps=len(whole),
-        span_s=last_s - min((event.begin_s for event in events), default=last_s),
-        between_s=between_s,
-        compress_s=_median(busy["compress"], whole),
-        write_s=_median(busy["write"], whole),
-        put_s=sum(event.duration_s for event in events if event.kind == "put"),
-        end_s=sum(event.duration_s for event in events if event.kind == "end"),
-        in_flight=len([iteration for iteration in begins if iteration not in written]),
-        next_s=next_s,
-    )
-
-
-def _median(events: dict[int, list[Event]], iterations: list[int]) -> float:
-    times = [_busy_s(events.get(one, [])) for one in iterations]
-    return statistics.median(times) if times else 0.0
-
-
-def _busy_s(events: Sequence[Event]) -> float:
-    """While at least one of them lasted: several threads may compress at once."""
-    total_s, end_s = 0.0, -math.inf
-    for event in sorted(events, key=lambda event: event.begin_s):
-        total_s += max(0.0, event.end_s - max(event.begin_s, end_s))
-        end_s = max(end_s, event.end_s)
-    return total_s

@@ -60,8 +60,7 @@ def _run(report: dict[str, Any], kept: KeptRun) -> list[str]:
     """As `caesura report` has it."""
     said = f"{run_sentence(kept.facts, kept.trace)} {conditions(report)}"
     return [
-        tag("h2", "Caesura's last whole run"),
-        tag("p", text(said), class_="soft"),
+        tag("section", tag("h2", "Caesura's last whole run"), tag("p", text(said))),
         *run_sections(kept.facts, kept.trace, kept.advice),
     ]
 
