@@ -1,5 +1,6 @@
 // A damaged chunk is an error that names it, and of it alone; nothing damaged ends the program.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <fstream>
 

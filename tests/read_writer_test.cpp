@@ -1,5 +1,6 @@
 // What a Writer has written is read back box by box as stock HDF5 reads all of it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <limits>
 

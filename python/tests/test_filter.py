@@ -54,6 +54,12 @@ def filters_of(dataset: h5py.Dataset) -> list[int]:
 # ---------------------------------------------------------------------------------------- h5py
 
 
+def test_h5py_is_of_hdf5_2():
+    """What reads and writes through the filter here: another series than the library's own HDF5."""
+    print(f"h5py {h5py.__version__} with HDF5 {h5py.version.hdf5_version}")
+    assert h5py.version.hdf5_version_tuple >= (2, 0, 0)
+
+
 @pytest.mark.parametrize("dtype", ["<f4", "<f8", ">f4", ">f8"])
 @pytest.mark.parametrize("shape", [(3000,), (60, 70), (20, 30, 17), (9, 10, 11, 12)])
 def test_h5py_writes_and_reads_floats_within_the_bound(tmp_path, dtype, shape):

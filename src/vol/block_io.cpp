@@ -17,6 +17,14 @@ Status no_memory(const BlockIo::Dataset& dataset) {
             dataset.path + ": values are selected, and the address in memory is null"};
 }
 
+store::Handle decoded_type(const std::vector<unsigned char>& bytes) {
+#if H5_VERSION_GE(2, 0, 0)  // reads no further than the bytes there are
+    return store::Handle(H5Tdecode2(bytes.data(), bytes.size()), H5Tclose);
+#else
+    return store::Handle(H5Tdecode(bytes.data()), H5Tclose);
+#endif
+}
+
 }  // namespace
 
 BlockIo::~BlockIo() = default;
@@ -121,7 +129,7 @@ Status BlockIo::go_on() {
     for (const auto& [token, dataset] : by_token_) all.push_back(dataset);
     for (const DatasetPtr& dataset : all) {
         if (dataset == nullptr || dataset->type.ok()) continue;
-        dataset->type = store::Handle(H5Tdecode(dataset->type_bytes.data()), H5Tclose);
+        dataset->type = decoded_type(dataset->type_bytes);
         if (!dataset->type.ok()) return store::hdf5_error(StatusCode::internal, dataset->path);
     }
     return {};

@@ -3,6 +3,9 @@
 //     bound_map = { boxes  = [{ offset = [40, 0, 0], extent = [16, 64, 64], bound = 1e-5 }],
 //                   values = [{ lowest = 1e3, highest = inf, bound = 1e-4 }],
 //                   steep  = [{ change = 0.5, bound = 0 }] }
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 

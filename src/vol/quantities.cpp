@@ -1,6 +1,7 @@
 #include "vol/quantities.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 #include "vol/settings.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace caesura::vol {
 

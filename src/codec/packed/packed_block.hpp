@@ -112,8 +112,10 @@ CAESURA_BOTH bool code_of(T value, const PackRule& rule, typename Packing<T>::Co
     const double back = rounded * rule.step;
     code = static_cast<Code>(bits_of<std::uint64_t>(scaled + k_round) -
                              bits_of<std::uint64_t>(k_round));
-    return (magnitude(scaled) < Packing<T>::k_limit) & (magnitude(back) <= Packing<T>::k_largest) &
-           is_within(x, static_cast<double>(static_cast<T>(back)), rule.bound);
+    const bool has_code = magnitude(scaled) < Packing<T>::k_limit;
+    const bool is_finite = magnitude(back) <= Packing<T>::k_largest;
+    const bool holds = is_within(x, static_cast<double>(static_cast<T>(back)), rule.bound);
+    return has_code & is_finite & holds;
 }
 
 /// Small numbers of either sign as small ones without: 0, -1, 1, -2, ...

@@ -2,6 +2,7 @@
 //
 // Invariant: the words mean what docs/reference/filter_parameters.md says.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <charconv>

@@ -1,5 +1,6 @@
 // Chunks to frames and back: what the HDF5 filter does, without HDF5.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
