@@ -3,7 +3,8 @@
 #   Hdf5::parallel  for MPI programs that also use parallel HDF5 (only with CAESURA_MPI)
 #   Hdf5::vol       parallel, 1.14 or newer, for the VOL connector (only with HDF5_VOL_ROOT, which
 #                   tools/hdf5.py provides)
-# HDF5_ROOT (serial) and HDF5_PARALLEL_ROOT win; then Debian's pkg-config names; then plain hdf5.
+# HDF5_ROOT (serial) and HDF5_PARALLEL_ROOT win; then Debian's pkg-config names, of the MPI that
+# CMake has found; then plain hdf5, and for the parallel one that of the connector.
 #
 # With CAESURA_STATIC the serial one is an archive that tools/hdf5_archive.py builds from HDF5's sources, if
 # HDF5_ROOT names none: it gets the flags that we want. Debian's libhdf5.a is no candidate, because
@@ -63,7 +64,7 @@ function(caesura_find_hdf5 target root)
         endif()
     endforeach()
     message(FATAL_ERROR "${target}: no HDF5 found (tried pkg-config ${modules}); "
-                        "install libhdf5-dev and libhdf5-openmpi-dev or set HDF5_ROOT")
+                        "install libhdf5-dev and libhdf5-openmpi-dev (libhdf5-mpich-dev) or set HDF5_ROOT")
 endfunction()
 
 if(CAESURA_STATIC AND NOT HDF5_ROOT)
@@ -80,12 +81,52 @@ set(CAESURA_HDF5_ARCHIVE OFF)  # shows no names to plugins
 if(CAESURA_STATIC AND Hdf5::serial_lib MATCHES "\\.a$")
     set(CAESURA_HDF5_ARCHIVE ON)
 endif()
+# Two MPIs in one program crash in their first call.
+# @param target: a shared HDF5 names its MPI; of others nothing is known.
+function(caesura_check_mpi_of_hdf5 target)
+    if(NOT ${target}_lib MATCHES "\\.so$" OR NOT MPI_C_LIBRARIES)
+        return()
+    endif()
+    file(STRINGS ${${target}_lib} needed REGEX "^libmpi(ch)?\\.so\\.[0-9]+$")
+    set(there)
+    foreach(library IN LISTS MPI_C_LIBRARIES)
+        get_filename_component(name ${library} REALPATH)
+        get_filename_component(name ${name} NAME)
+        list(APPEND there ${name})
+        foreach(one IN LISTS needed)
+            if("${name}." MATCHES "^${one}\\.")
+                return()
+            endif()
+        endforeach()
+    endforeach()
+    if(needed)
+        message(FATAL_ERROR "${${target}_lib} needs ${needed}, and the MPI is ${there}: name an "
+                            "HDF5 of this MPI, or the MPI of this HDF5 (MPI_HOME, "
+                            "MPI_EXECUTABLE_SUFFIX)")
+    endif()
+endfunction()
+
 if(CAESURA_MPI)
     find_package(MPI REQUIRED COMPONENTS C CXX)
-    caesura_find_hdf5(Hdf5::parallel "${HDF5_PARALLEL_ROOT}" hdf5-openmpi hdf5-mpich)
+    include(CheckSymbolExists)
+    set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+    check_symbol_exists(MPICH_VERSION mpi.h CAESURA_MPI_IS_MPICH)
+    unset(CMAKE_REQUIRED_LIBRARIES)
+    set(modules hdf5-openmpi)
+    if(CAESURA_MPI_IS_MPICH)
+        set(modules hdf5-mpich)
+    endif()
+    set(root "${HDF5_PARALLEL_ROOT}")
+    pkg_check_modules(CAESURA_SYSTEMS_HDF5 QUIET ${modules})
+    if(NOT root AND NOT CAESURA_SYSTEMS_HDF5_FOUND)
+        set(root "${HDF5_VOL_ROOT}")
+    endif()
+    caesura_find_hdf5(Hdf5::parallel "${root}" ${modules})
+    caesura_check_mpi_of_hdf5(Hdf5::parallel)
     target_link_libraries(Hdf5::parallel INTERFACE MPI::MPI_C)
     if(HDF5_VOL_ROOT)
         caesura_find_hdf5(Hdf5::vol "${HDF5_VOL_ROOT}")
+        caesura_check_mpi_of_hdf5(Hdf5::vol)
         target_link_libraries(Hdf5::vol INTERFACE MPI::MPI_C)
     else()
         message(STATUS "VOL connector: off (HDF5_VOL_ROOT names no parallel HDF5 >= 1.14)")

@@ -44,6 +44,7 @@ import caesura
 import h5py
 import hdf5plugin  # also registers the filters with h5py
 import numpy as np
+from launching import environment, on_ranks
 
 FIELDS = {"density": np.float32, "velocity/x": np.float64, "temperature": np.float32}
 COLUMNS, PLANES = 64, 96
@@ -166,18 +167,14 @@ class Run:
             program += ["--go-on", go_on]
         if plan.dumps_per_file:
             program += ["--dumps-per-file", str(plan.dumps_per_file)]
-        env = dict(os.environ)
-        env.setdefault("HDF5_PLUGIN_PATH", hdf5plugin.PLUGINS_PATH)
-        # What a killed launcher leaves behind goes away with the run's directory.
-        env["OMPI_MCA_orte_tmpdir_base"] = str(self.place)
-        env["OMPI_MCA_btl_vader_backing_directory"] = str(self.place)
-        for name in ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM"):
-            env["OMPI_" + name] = "1"
-        env.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")
-        env.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
-        env.setdefault("OMPI_MCA_btl_vader_single_copy_mechanism", "none")
-        command = [self.options.mpirun, "-n", str(self.options.ranks), *program]
-        run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
+        plugins = os.environ.get("HDF5_PLUGIN_PATH", hdf5plugin.PLUGINS_PATH)
+        variables = {"HDF5_PLUGIN_PATH": plugins}
+        command = [
+            self.options.mpirun,
+            *on_ranks(self.options.ranks, *program, variables=variables),
+        ]
+        output, env = self.place / "output.txt", environment(self.place)
+        run_and_kill(command, env, output, self.wait_for_the_moment)
 
     def go_on(self) -> None:
         """Three more runs on the same file, on other ranks; the last one closes it."""

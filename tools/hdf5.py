@@ -2,7 +2,11 @@
 """The HDF5 that the VOL connector is built for: parallel, 1.14 or newer.
 
 $HDF5_ROOT, where it is set; else the system's; else Debian's next release's source package, built
-once and kept in the user's cache by version and by what it was built with.
+once and kept in the user's cache by version and by what it was built with. $MPICC says for which
+MPI: the compiler of another one than `mpicc` is, as mpicc.mpich.
+
+    python3 tools/hdf5.py             prints its prefix, or nothing and says why
+    python3 tools/hdf5.py --library   the library alone will do: half the time to build
 
 Invariants: the system's package sources are read and never changed; what lies in the cache under
 its final name is complete (built beside it, renamed at the end); a lock lets one process build
@@ -11,6 +15,7 @@ while others wait for it.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import fcntl
 import functools
@@ -20,6 +25,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,8 +49,40 @@ OPTIONS = {
     "BUILD_STATIC_LIBS": "OFF",
     "BUILD_TESTING": "OFF",
 }
+# What the connector and programs of C need.
+LIBRARY = OPTIONS | {"HDF5_BUILD_HL_LIB": "OFF", "HDF5_BUILD_TOOLS": "OFF"}
 LABEL = "HDF5 1.14 for the connector"
 LOG = "hdf5"
+
+
+def mpicc() -> str:
+    """The C compiler of the MPI that is wanted."""
+    return os.environ.get("MPICC") or "mpicc"
+
+
+def mpi_settings() -> dict[str, str]:
+    """For CMake's FindMPI: all programs of the MPI that $MPICC names; nothing without it."""
+    if not os.environ.get("MPICC"):
+        return {}
+    found = shutil.which(mpicc())
+    if found is None:
+        fail(f"MPICC={mpicc()}: there is no such program.")
+    name = Path(found).name
+    return {
+        "MPI_C_COMPILER": found,
+        "MPI_HOME": str(Path(found).parents[1]),
+        # Debian's mpicc.mpich has mpicxx.mpich and mpiexec.mpich beside it.
+        "MPI_EXECUTABLE_SUFFIX": name.removeprefix("mpicc") if name.startswith("mpicc") else "",
+    }
+
+
+@functools.cache
+def macros_of(compiler: str) -> str:
+    """What mpi.h defines; empty without such a compiler."""
+    if shutil.which(compiler) is None:
+        return ""
+    command = [compiler, "-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def version_of(root: Path) -> tuple[int, int] | None:
@@ -70,8 +108,9 @@ def own_root(root: Path) -> Path:
 
 
 def system_root() -> Path | None:
-    """The prefix of the system's parallel HDF5, if that is new enough."""
-    for directory in sorted(Path("/usr/lib").glob("*/hdf5/*mpi*")):
+    """The prefix of the system's parallel HDF5 for this MPI, if that is new enough."""
+    mpi = "mpich" if "#define MPICH_VERSION" in macros_of(mpicc()) else "openmpi"
+    for directory in sorted(Path("/usr/lib").glob(f"*/hdf5/{mpi}")):
         version = version_of(directory)
         if version and version >= OLDEST:
             return directory
@@ -83,15 +122,10 @@ def cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "caesura"
 
 
-def build_key() -> str:
+def build_key(options: dict[str, str] = OPTIONS) -> str:
     """Hash of the options, the compiler and the MPI: what their headers define."""
-    macros = subprocess.run(
-        ["mpicc", "-E", "-dM", "-include", "mpi.h", "-x", "c", "/dev/null"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    parts = [platform.machine(), SUITE, *map("=".join, sorted(OPTIONS.items())), macros]
+    macros = macros_of(mpicc())
+    parts = [platform.machine(), SUITE, *map("=".join, sorted(options.items())), macros]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
@@ -184,7 +218,7 @@ def compile_commands(source: Path, target: Path, options: dict[str, str] = OPTIO
     )
 
 
-def build(key: str) -> Path:
+def build(key: str, options: dict[str, str] = OPTIONS) -> Path:
     """Fetch, compile and put into the cache. Raises RuntimeError without a source."""
     place = cache() / f"building-{key}"
     shutil.rmtree(place, ignore_errors=True)  # what a killed build left
@@ -195,7 +229,8 @@ def build(key: str) -> Path:
         if version is None:
             fail(f"No version is in the name of the source package's directory, {source.name}.")
         target = cache() / f"hdf5-{version[0]}-{key}"
-        run_stage(LABEL, ["sh", "-c", compile_commands(source, target)], log=LOG)
+        commands = compile_commands(source, target, options | mpi_settings())
+        run_stage(LABEL, ["sh", "-c", commands], log=LOG)
         built = source / "root" / target.relative_to("/")
         if version_of(built) is None:
             fail(f"What was built is no parallel HDF5; see out/logs/{LOG}.log.")
@@ -209,25 +244,29 @@ def known() -> Path | None:
     """What ensure() would give without building anything."""
     if own := os.environ.get("HDF5_ROOT"):
         return own_root(Path(own))
-    return system_root() or (kept(build_key()) if shutil.which("mpicc") else None)
+    return system_root() or (kept(build_key()) if shutil.which(mpicc()) else None)
 
 
 @functools.cache
-def ensure() -> Path | None:
-    """The prefix of an HDF5 for the connector, built if need be; None (said) without one."""
+def ensure(library: bool = False) -> Path | None:
+    """The prefix of an HDF5 for the connector, built if need be; None (said) without one.
+
+    @param library: nothing but the library is wanted; what has more is taken where it is there.
+    """
     if own := os.environ.get("HDF5_ROOT"):
         return own_root(Path(own))
     if system := system_root():
         return system
-    key = build_key()
-    if there := kept(key):
+    options = LIBRARY if library else OPTIONS
+    key = build_key(options)
+    if there := kept(build_key()) or kept(key):
         note(LABEL, "there")
         return there
     with locked(f"hdf5-{key}", LABEL):
         if there := kept(key):
             return there
         try:
-            return build(key)
+            return build(key, options)
         except RuntimeError as reason:
             text = (
                 f"the VOL connector is skipped: {reason}. "
@@ -239,5 +278,15 @@ def ensure() -> Path | None:
             return None
 
 
+def main() -> None:
+    """Standard output is the prefix alone."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--library", action="store_true", help="without tools, quick to build")
+    options = parser.parse_args()
+    with contextlib.redirect_stdout(sys.stderr):
+        root = ensure(options.library)
+    print(root or "")
+
+
 if __name__ == "__main__":
-    print(ensure())
+    main()

@@ -59,7 +59,7 @@ def test_without_a_source_the_connector_is_skipped_in_one_line(monkeypatch, caps
     def nothing(_):
         raise RuntimeError("no network")
 
-    monkeypatch.setattr(hdf5, "build_key", lambda: "key")
+    monkeypatch.setattr(hdf5, "build_key", lambda *_: "key")
     monkeypatch.setattr(hdf5, "fetch", nothing)
     monkeypatch.delenv("CI", raising=False)
     assert hdf5.ensure() is None
@@ -73,7 +73,7 @@ def test_without_a_source_the_connector_is_skipped_in_one_line(monkeypatch, caps
 
 def test_what_is_in_the_cache_is_not_fetched_again(monkeypatch):
     """A finished build is found by its key; another key's is not taken for it."""
-    monkeypatch.setattr(hdf5, "build_key", lambda: "key")
+    monkeypatch.setattr(hdf5, "build_key", lambda *_: "key")
     monkeypatch.setattr(hdf5, "fetch", lambda _: pytest.fail("fetched"))
     (hdf5.cache() / "hdf5-1.14.5-other").mkdir(parents=True)
     assert hdf5.kept("key") is None
@@ -88,6 +88,40 @@ def test_another_option_is_another_build(monkeypatch):
     assert hdf5.build_key() == first
     monkeypatch.setitem(hdf5.OPTIONS, "HDF5_ENABLE_THREADSAFE", "OFF")
     assert hdf5.build_key() != first
+
+
+@pytest.mark.skipif(not shutil.which("mpicc"), reason="no MPI")
+def test_another_mpi_is_another_build_by_its_own_programs(tmp_path, monkeypatch):
+    """MPICC chooses the MPI: its header decides on the build, its programs are named to CMake."""
+    monkeypatch.delenv("MPICC", raising=False)
+    assert hdf5.mpi_settings() == {}
+    first = hdf5.build_key()
+    other = tmp_path / "bin" / "mpicc.other"
+    other.parent.mkdir()
+    other.write_text(f'#!/bin/sh\nexec {shutil.which("mpicc")} -DMPI_OF_ANOTHER "$@"\n')
+    other.chmod(0o755)
+    monkeypatch.setenv("MPICC", str(other))
+    assert hdf5.build_key() != first
+    settings = hdf5.mpi_settings()
+    assert settings["MPI_HOME"] == str(tmp_path)
+    assert settings["MPI_EXECUTABLE_SUFFIX"] == ".other"
+    monkeypatch.setenv("MPICC", "mpicc-that-is-not-there")
+    with pytest.raises(SystemExit):
+        hdf5.mpi_settings()
+
+
+def test_the_library_alone_is_a_build_of_its_own_and_more_will_do(monkeypatch):
+    """What has tools and the high-level interface has the library, too."""
+    monkeypatch.setattr(
+        hdf5, "build_key", lambda options=hdf5.OPTIONS: "tools-" + options["HDF5_BUILD_TOOLS"]
+    )
+    monkeypatch.setattr(hdf5, "build", lambda key, options: hdf5.cache() / key)
+    assert hdf5.ensure(library=True).name.endswith("OFF")
+    assert hdf5.ensure().name.endswith("ON")
+    hdf5.ensure.cache_clear()
+    more = hdf5.cache() / f"hdf5-1.14.5-{hdf5.build_key()}"
+    more.mkdir(parents=True)
+    assert hdf5.ensure(library=True) == more
 
 
 @pytest.mark.skipif(not shutil.which("apt-get"), reason="no apt")
@@ -118,11 +152,11 @@ def test_apts_own_files_stay_untouched(tmp_path):
 def test_what_is_known_is_found_without_building(tmp_path, monkeypatch):
     """The demonstration needs no connector: it takes the HDF5 that is there, and builds none."""
 
-    def refuse(key):
+    def refuse(*_):
         raise AssertionError("nothing may be built")
 
     monkeypatch.setattr(hdf5, "build", refuse)
-    monkeypatch.setattr(hdf5, "build_key", lambda: "key")
+    monkeypatch.setattr(hdf5, "build_key", lambda *_: "key")
     assert hdf5.known() is None
     assert parallel_python.there() is None  # every environment() asks
     kept = tmp_path / "cache" / "caesura" / "hdf5-1.14.5-key"

@@ -36,7 +36,7 @@ def make(root: Path, place: Path) -> None:
     run_stage(f"{LABEL}: create", [sys.executable, "-m", "venv", str(place)], log="venv-parallel")
     pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--no-input"]
     pip += ["--disable-pip-version-check"]
-    env = {**os.environ, "CC": "mpicc", "HDF5_MPI": "ON", "HDF5_DIR": str(root)}
+    env = {**os.environ, "CC": hdf5.mpicc(), "HDF5_MPI": "ON", "HDF5_DIR": str(root)}
     env["CFLAGS"] = "-O1 -g0"  # half the time to compile; nobody measures it
     hint = "Is the network up?"
     tools = [*pip, "-r", str(BUILD_REQUIREMENTS)]

@@ -100,6 +100,7 @@ def cmake_arguments(sanitize: str, connector: bool) -> list[str]:
     there is named in any case: a tree is not configured one way and another in turn.
     """
     arguments = ["-G", "Ninja", f"-DPython_EXECUTABLE={machine.VENV_PYTHON}"]
+    arguments += [f"-D{name}={value}" for name, value in hdf5.mpi_settings().items()]
     if sanitize in sanitizers.ROOMS:
         return arguments + sanitizers.of_rooms(sanitize)
     if sanitize:

@@ -99,7 +99,10 @@ CONFIGURATIONS = {
 }
 
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "transit"))
+TESTS = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS / "transit")]
+
+from launching import environment, on_ranks  # noqa: E402
 from service_process import Service  # noqa: E402
 
 
@@ -184,13 +187,15 @@ def launch(options: argparse.Namespace, ranks: int, where: Path, variables: dict
     """One run in an empty directory; says what went wrong if something did."""
     shutil.rmtree(where, ignore_errors=True)
     where.mkdir(parents=True)
-    exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
-    command = [options.mpirun, "-n", str(ranks), *exports, *command_of(options), str(where)]
+    started = on_ranks(ranks, *command_of(options), where, variables=variables)
     log = where / "log.txt"
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
     with log.open("w") as out:
         process = subprocess.Popen(
-            command, stdout=out, stderr=subprocess.STDOUT, env=env, start_new_session=True
+            [options.mpirun, *started],
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env=environment(),
+            start_new_session=True,
         )
         try:
             code = process.wait(TIME_LIMIT_S)

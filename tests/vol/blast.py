@@ -21,8 +21,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench" / "vol"))
-sys.path.insert(0, str(ROOT / "tests" / "vol"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "vol")]
 
+from launching import environment, on_ranks  # noqa: E402
 from mini_app import names_caesura  # noqa: E402
 from plain import connector_variables, differences  # noqa: E402
 
@@ -45,9 +46,9 @@ def run(
     """One run; its files lie beside `output`. What it prints."""
     shutil.rmtree(output.parent, ignore_errors=True)
     output.parent.mkdir(parents=True)
-    command = [options.mpirun, "-n", str(ranks), "env", "-u", "HDF5_VOL_CONNECTOR", *variables]
-    command += [str(program), "--check", "--steps", "40", "--output", str(output)]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    words = ["env", *variables, program, "--check", "--steps", "40", "--output", output]
+    command = [options.mpirun, *on_ranks(ranks, *words)]
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=300)
     if answer.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\n{answer.stdout}{answer.stderr}")
     return answer.stdout

@@ -58,6 +58,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 from crash import PR_SET_CHILD_SUBREAPER, digest, processes_of, run_and_kill
+from launching import environment, on_ranks
 
 FIELDS = ("density", "pressure", "velocity")
 NOBODY = 65534
@@ -155,16 +156,11 @@ class Run:
             "VOL_TEST_APPEND": str(int(options.append)),
             "VOL_TEST_OWN_HANDLER": str(int(options.own_handler)),
         }
-        exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
-        env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
-        env |= {"HOME": str(self.place), "TMPDIR": str(self.place)}
-        env["OMPI_MCA_orte_tmpdir_base"] = str(self.place)
-        env["OMPI_MCA_btl_vader_backing_directory"] = str(self.place)
+        env = environment(self.place) | {"HOME": str(self.place), "TMPDIR": str(self.place)}
         env["OMPI_MCA_mpi_yield_when_idle"] = "0"
-        ranks = str(options.ranks)
-        mpirun = [options.mpirun, "--oversubscribe", "-n", ranks, *exports]
         program = [*self.slow_file_system(), options.program, self.place]
-        command = [*as_ordinary_user(self.place), *mpirun, *program]
+        started = on_ranks(options.ranks, *program, variables=variables)
+        command = [*as_ordinary_user(self.place), options.mpirun, *started]
         self.idle_link()
         run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
         self.idle_link()

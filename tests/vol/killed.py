@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import os
 import random
 import shutil
 import subprocess
@@ -39,6 +38,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 from crash import PR_SET_CHILD_SUBREAPER, digest, run_and_kill
+from launching import environment, on_ranks
 
 ROWS, COLUMNS = 96, 64
 DATASETS = {"wide": np.float64, "parts": np.float32, "counts": np.int32}
@@ -124,13 +124,13 @@ class Run:
             "VOL_TEST_BOUND": repr(self.plan.bound),
             "VOL_TEST_CLOSE_EVERY": str(self.plan.close_every),
         }
-        exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
-        env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
-        # What a killed launcher leaves behind goes away with the run's directory.
-        env["OMPI_MCA_orte_tmpdir_base"] = str(self.place)
-        env["OMPI_MCA_btl_vader_backing_directory"] = str(self.place)
-        command = [options.mpirun, "-n", str(options.ranks), *exports, options.program, self.place]
-        run_and_kill(command, env, self.place / "output.txt", self.wait_for_the_moment)
+        started = on_ranks(options.ranks, options.program, self.place, variables=variables)
+        run_and_kill(
+            [options.mpirun, *started],
+            environment(self.place),
+            self.place / "output.txt",
+            self.wait_for_the_moment,
+        )
 
     def wait_for_the_moment(self, process: subprocess.Popen) -> None:
         """Return when the run is to die."""

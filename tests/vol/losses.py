@@ -16,13 +16,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from launching import environment, on_ranks
 
 TIME_LIMIT_S = 120
 LOST_BYTES = 4096 * 64 * 8  # of lost_dump.c, of all ranks
@@ -105,16 +109,19 @@ def run(options: argparse.Namespace, case: Case, place: Path) -> tuple[int, str]
     place.mkdir(parents=True)
     toml = place / "run.toml"
     toml.write_text(f'{case.settings}report = "{place}/report-%r.json"\nthreshold_bytes = 2048\n')
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
     variables = {
         "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}",
         "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
         "VOL_TEST_CONNECTOR": "caesura",
     }
-    exports = [word for item in variables.items() for word in ("-x", "{}={}".format(*item))]
-    command = [options.mpirun, "-n", str(case.ranks), *exports]
-    command += [options.program, str(place), case.way]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIME_LIMIT_S)
+    started = on_ranks(case.ranks, options.program, place, case.way, variables=variables)
+    done = subprocess.run(
+        [options.mpirun, *started],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
+    )
     return done.returncode, done.stderr
 
 

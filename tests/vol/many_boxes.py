@@ -12,11 +12,12 @@ Prints the memory that each rank had. Standard exit status: 0 if all holds, else
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import caesura
 import h5py
@@ -24,6 +25,7 @@ import hdf5plugin  # noqa: F401  finds filters
 import numpy as np
 from caesura import codec
 from caesura.components import parts_of
+from launching import environment, on_ranks
 
 SIDE, COMPONENTS = 8, 2
 SHARE = 1e-3
@@ -49,11 +51,13 @@ def run(options: argparse.Namespace, where: Path, *numbers: int) -> str | None:
         "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
         "VOL_TEST_CONNECTOR": "caesura",
     }
-    exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    command = [options.mpirun, "-n", str(options.ranks), *exports, options.program, str(where)]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
+    started = on_ranks(options.ranks, options.program, where, *numbers, variables=variables)
     done = subprocess.run(
-        [*command, *map(str, numbers)], capture_output=True, text=True, env=env, timeout=300
+        [options.mpirun, *started],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        timeout=300,
     )
     print(done.stdout, end="")
     return None if done.returncode == 0 else done.stdout + done.stderr

@@ -16,8 +16,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench" / "vol"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench" / "vol")]
 
+from launching import environment, on_ranks  # noqa: E402
 from plain import configuration, connector_variables, differences  # noqa: E402
 
 RANKS, STEPS = 2, (0, 1, 2)
@@ -44,9 +45,9 @@ def run(options: argparse.Namespace, folder: Path, variables: list[str]) -> None
     """One run; its files lie in the folder."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    command = [options.mpirun, "-n", str(RANKS), "env", "-u", "HDF5_VOL_CONNECTOR", *variables]
-    command += [str(options.program), *ARGUMENTS, "--output", str(folder / "run.h5")]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=150)
+    program = [options.program, *ARGUMENTS, "--output", folder / "run.h5"]
+    command = [options.mpirun, *on_ranks(RANKS, "env", *variables, *program)]
+    answer = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=150)
     if answer.returncode != 0:
         raise SystemExit(f"{' '.join(command)}\n{answer.stdout}{answer.stderr}")
 

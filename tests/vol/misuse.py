@@ -8,10 +8,14 @@ Standard library only. Exit status: 0 or 1.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from launching import environment, on_ranks
 
 TIME_LIMIT_S = 60
 # What stands behind the connector's name, the text of run.toml, and what has to be said of it.
@@ -28,17 +32,22 @@ MISTAKES = {
 
 def run(options: argparse.Namespace, infos: list[str]) -> tuple[int, str]:
     """The program with one of the infos on each rank: exit status and output."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
-    env["VOL_TEST_CONNECTOR"] = "caesura"
     command = [options.mpirun]
     for info in infos:
         command += [":"] if len(command) > 1 else []
-        connector = f"HDF5_VOL_CONNECTOR=caesura {info}".strip()
-        plugins = f"HDF5_PLUGIN_PATH={options.connector}"
-        command += ["-n", "1", "-x", plugins, "-x", connector]
-        command += [options.program, str(options.out)]
+        variables = {
+            "HDF5_PLUGIN_PATH": str(options.connector),
+            "HDF5_VOL_CONNECTOR": f"caesura {info}".strip(),
+            "VOL_TEST_CONNECTOR": "caesura",
+        }
+        command += on_ranks(1, options.program, options.out, variables=variables)
     done = subprocess.run(
-        command, cwd=options.out, env=env, capture_output=True, text=True, timeout=TIME_LIMIT_S
+        command,
+        cwd=options.out,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
     )
     return done.returncode, done.stdout + done.stderr
 

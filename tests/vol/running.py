@@ -6,10 +6,14 @@ Part of the tests beside it; no test by itself.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from launching import environment, on_ranks
 
 
 def run_in(
@@ -39,13 +43,11 @@ def run_in(
             "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
             "VOL_TEST_CONNECTOR": "caesura",
         }
-    exports = [word for name, value in variables.items() for word in ("-x", f"{name}={value}")]
-    env = {name: value for name, value in os.environ.items() if not name.startswith("HDF5_")}
     done = subprocess.run(
-        [options.mpirun, "-n", str(ranks), *exports, *command],
+        [options.mpirun, *on_ranks(ranks, *command, variables=variables)],
         capture_output=True,
         text=True,
-        env=env,
+        env=environment(),
         timeout=300,
     )
     return None if done.returncode == 0 else done.stdout + done.stderr
