@@ -1,7 +1,8 @@
 // libcaesura_adios2.so: an ADIOS2 engine of type "plugin", for writing. @see steps.hpp
 //
-// ADIOS2 hands a plugin a variable's shape, start and count, and where the values are; memory
-// selections and spans are not among it.
+// ADIOS2 hands a plugin a variable's shape, start and count, and where the values are. Of the
+// memory selection its core is asked. Spans are not to be had.
+#include <adios2/common/Selection.h>
 #include <adios2/cxx/ADIOS.h>
 #include <adios2/cxx/Attribute.h>
 #include <adios2/plugin/PluginEngineInterface.h>
@@ -9,7 +10,7 @@
 #include <complex>
 #include <stdexcept>
 
-#include "adios2/steps.hpp"
+#include "adios2/openpmd.hpp"
 #if ADIOS2_USE_MPI
 #include "caesura/mpi.hpp"
 #endif
@@ -36,6 +37,21 @@ Shape shape_of(const adios2::Dims& dims) {
     const std::vector<std::uint64_t> extents(dims.begin(), dims.end());
     return Shape(std::span<const std::uint64_t>(extents));
 }
+
+// The public variable says nothing of its memory selection. InferSelection, of an installed header,
+// does, and wants the core's variable. That is a private member, which an explicit instantiation
+// may name. Its class is not known here: it derives from VariableBase alone, which thus begins it.
+template <class T, auto Member>
+struct CoreOf {
+    friend const adios2::core::VariableBase& core_of(const adios2::Variable<T>& variable) {
+        return *reinterpret_cast<const adios2::core::VariableBase*>(variable.*Member);
+    }
+};
+#define CAESURA_CORE(T)                                                    \
+    const adios2::core::VariableBase& core_of(const adios2::Variable<T>&); \
+    template struct CoreOf<T, &adios2::Variable<T>::m_Variable>;
+ADIOS2_FOREACH_STDTYPE_1ARG(CAESURA_CORE)
+#undef CAESURA_CORE
 
 template <class T>
 constexpr bool k_is_array_type = !std::is_same_v<T, std::string> && !std::is_same_v<T, long double>;
@@ -104,7 +120,6 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
     }
     void EndStep() override { end(); }
     size_t CurrentStep() const override { return steps_->number(); }
-    void PerformPuts() override { steps_->keep(); }
     void DoClose(const int /*transport*/) override {
         // A program without steps has one.
         if (!steps_are_said_ && !steps_->in_step()) require(steps_->begin());
@@ -114,10 +129,10 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
 
 #define CAESURA_PUT(T)                                                                         \
     void DoPutSync(adios2::Variable<T> variable, const T* values) override {                   \
-        put(variable, values, false);                                                          \
+        put(variable, values);                                                                 \
     }                                                                                          \
     void DoPutDeferred(adios2::Variable<T> variable, const T* values) override {               \
-        put(variable, values, true);                                                           \
+        put(variable, values);                                                                 \
     }                                                                                          \
     void DoGetSync(adios2::Variable<T> variable, T*) override { refuse_get(variable.Name()); } \
     void DoGetDeferred(adios2::Variable<T> variable, T*) override { refuse_get(variable.Name()); }
@@ -149,11 +164,24 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
                                         std::move(ranks), std::move(exchange));
         if (!steps.ok()) fail(steps.status().message());
         steps_ = std::move(*steps);
+        if (m_IO.InquireAttribute<std::uint8_t>(caesura::adios::OpenPmd::k_sign))
+            openpmd_.emplace(*steps_);
     }
 
     void end() {
+        if (openpmd_) find_paths();
+        said_.clear();
         say_attributes();
+        if (openpmd_) require(openpmd_->end(said_));
         require(steps_->end());
+    }
+    /// Where openPMD-api says that meshes and particles are.
+    void find_paths() {
+        const auto path = [this](const char* attribute, const char* otherwise) {
+            const auto said = m_IO.InquireAttribute<std::string>(attribute);
+            return said ? said.Data().at(0) : std::string(otherwise);
+        };
+        openpmd_->set_paths(path("/meshesPath", "meshes/"), path("/particlesPath", "particles/"));
     }
 
     [[noreturn]] static void refuse_get(const std::string& variable) {
@@ -161,7 +189,7 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
     }
 
     template <class T>
-    void put(adios2::Variable<T> variable, const T* values, bool stays) {
+    void put(adios2::Variable<T> variable, const T* values) {
         const std::string name = variable.Name();
         if (!steps_->in_step()) {
             if (steps_are_said_) fail("Put of '" + name + "' outside a step");
@@ -172,6 +200,7 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
                  "' has an operation, which this engine does not carry out; "
                  "give its bound as parameter 'Bound." +
                  name + "' of the engine");
+        if (openpmd_) find_paths();
         const adios2::ShapeID kind = variable.ShapeID();
         if (kind == adios2::ShapeID::GlobalValue) {
             require(steps_->put_value(name, attribute_of(values, 1, true)));
@@ -190,11 +219,15 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
                 part.shape = shape_of(variable.Shape());
                 part.box.offset = shape_of(variable.Start());
                 part.box.extent = shape_of(variable.Count());
+                const auto selection = adios2::core::InferSelection(core_of(variable));
+                if (selection.HasMemorySelection())
+                    part.within = {shape_of(selection.GetMemoryStart()),
+                                   shape_of(selection.GetMemoryCount())};
             } else {
                 fail("variable '" + name +
                      "' is a local or joined array; give it a shape and each rank its start");
             }
-            require(steps_->put(part, values, stays));
+            require(openpmd_ ? openpmd_->put(part, values) : steps_->put(part, values));
         }
     }
 
@@ -215,6 +248,11 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
         if (!attribute) return;
         const std::vector<T> values = attribute.Data();
         if (values.empty()) return;
+        AttributeValue value = attribute_of(values.data(), values.size(), attribute.IsValue());
+        if (openpmd_) {
+            said_.emplace(full, std::move(value));
+            return;
+        }
         std::string variable, name = full;
         for (std::size_t at = full.rfind('/'); at != std::string::npos && at > 0;
              at = full.rfind('/', at - 1))
@@ -223,11 +261,12 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
                 name = full.substr(at + 1);
                 break;
             }
-        steps_->set_attribute(variable, name,
-                              attribute_of(values.data(), values.size(), attribute.IsValue()));
+        steps_->set_attribute(variable, name, std::move(value));
     }
 
     std::unique_ptr<caesura::adios::Steps> steps_;
+    std::optional<caesura::adios::OpenPmd> openpmd_;
+    std::map<std::string, AttributeValue> said_;  ///< to openpmd_
     bool steps_are_said_ = false;
 };
 

@@ -84,6 +84,14 @@ const std::map<std::string, Take>& takers() {
     return all;
 }
 
+/// Of ADIOS2's own engines; openPMD-api sets them for any. They say nothing of values.
+bool is_of_other_engines(const std::string& key) {
+    static constexpr std::string_view k_keys[] = {
+        "verbose",        "collectivemetadata", "profile",         "asyncwrite",      "substreams",
+        "numaggregators", "numsubfiles",        "aggregationtype", "bufferchunksize", "maxshmsize"};
+    return std::find(std::begin(k_keys), std::end(k_keys), key) != std::end(k_keys);
+}
+
 }  // namespace
 
 Result<ErrorBound> bound_of(const std::string& text) {
@@ -120,7 +128,7 @@ Result<Settings> settings_of(const Parameters& parameters) {
     Settings settings;
     for (const auto& [name, text] : parameters) {
         const std::string key = lower(name);
-        if (key == "pluginname" || key == "pluginlibrary" || key == "verbose") continue;
+        if (key == "pluginname" || key == "pluginlibrary" || is_of_other_engines(key)) continue;
         if (key.starts_with(k_of_a_variable)) {
             const auto bound = bound_of(text);
             if (!bound.ok()) return bound.status().with_context("parameter '" + name + "'");

@@ -8,6 +8,8 @@
 //     Bound.NAME    of the variable NAME.
 //     Codec, Layout, Durable, MaxDelay, MemoryBytes, ChunkBytes, CompressThreads, TracePath
 //                   as WriterOptions. Layout "steps" is that of ADIOS2's own HDF5 engine.
+//
+// What openPMD-api says to every engine (Profile, AsyncWrite, ...) says nothing to this one.
 #pragma once
 
 #include <map>

@@ -33,6 +33,8 @@ TEST(Adios2Settings, names_of_parameters_are_taken_in_any_case_and_those_of_vari
                                        {"durable", "Off"},
                                        {"MaxDelay", "2.5"},
                                        {"ChunkBytes", "1048576"},
+                                       {"CollectiveMetadata", "On"},
+                                       {"AsyncWrite", "Off"},
                                        {"CompressThreads", "3"}});
     ASSERT_TRUE(settings.ok()) << settings.status().message();
     EXPECT_EQ(settings->file, "run.h5");

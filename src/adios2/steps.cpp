@@ -6,10 +6,12 @@
 #include <array>
 #include <cctype>
 
+#include "base/invalid.hpp"
+
 namespace caesura::adios {
 namespace {
 
-Status invalid(std::string message) { return {StatusCode::invalid_argument, std::move(message)}; }
+using base::invalid;
 
 // --------------------------------------------------------------------- what travels
 
@@ -76,6 +78,65 @@ std::string attribute_name(const std::string& name) {
     return has_a_meaning(name) ? "adios2_" + name : name;
 }
 
+/// Of a component of particles, said when it is defined.
+bool is_record_option(const std::string& name) {
+    return name == "unitSI" || name == "unitDimension" || name == "timeOffset" ||
+           name == "macroWeighted" || name == "weightingPower" || name == "value" ||
+           name == "shape";
+}
+
+/// With an entry for each axis.
+bool is_of_axes(const std::string& name) {
+    return name == "axisLabels" || name == "gridSpacing" || name == "gridGlobalOffset" ||
+           name == "position";
+}
+
+int size_of_list(const AttributeValue& value) {
+    return std::visit(
+        []<class T>(const T& one) -> int {
+            if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
+                return 1;
+            else
+                return static_cast<int>(one.size());
+        },
+        value);
+}
+
+std::optional<double> number_of(const AttributeValue* value) {
+    if (value == nullptr) return {};
+    return std::visit(
+        []<class T>(const T& one) -> std::optional<double> {
+            if constexpr (std::is_arithmetic_v<T>) return static_cast<double>(one);
+            return {};
+        },
+        *value);
+}
+
+/// What is said of a component of particles or of its record.
+template <class Attributes>
+RecordOptions record_options(const Attributes& attributes, const std::string& component) {
+    const auto find = [&](const char* name) -> const AttributeValue* {
+        for (const Of of : {Of::variable, Of::record})
+            for (std::string object = component; object.find('/') != std::string::npos;
+                 object.erase(object.rfind('/')))
+                if (const auto found = attributes.find({of, object, name});
+                    found != attributes.end())
+                    return &found->second;
+        return nullptr;
+    };
+    RecordOptions options;
+    options.unit_si = number_of(find("unitSI")).value_or(options.unit_si);
+    options.time_offset = number_of(find("timeOffset")).value_or(options.time_offset);
+    options.macro_weighted = number_of(find("macroWeighted")).value_or(0.0) != 0.0;
+    options.weighting_power = number_of(find("weightingPower")).value_or(0.0);
+    const AttributeValue* const dimension = find("unitDimension");
+    if (const auto* powers =
+            dimension == nullptr ? nullptr : std::get_if<std::vector<double>>(dimension);
+        powers != nullptr && powers->size() == options.unit_dimension.size())
+        std::copy(powers->begin(), powers->end(), options.unit_dimension.begin());
+    return options;
+}
+
 }  // namespace
 
 std::string field_name(const std::string& variable) {
@@ -112,9 +173,15 @@ Result<std::unique_ptr<Steps>> Steps::open(Settings settings, bool append,
 
 Status Steps::begin() {
     if (in_step()) return invalid(fmt::format("BeginStep: step {} has not been ended", number_));
-    iteration_.emplace(writer_->begin_iteration(number_));
-    dump_.emplace(iteration_->begin_dump(static_cast<double>(number_)));
+    in_step_ = true;
+    if (!late_) begin_dump({number_, static_cast<double>(number_)});
     return {};
+}
+
+void Steps::begin_dump(const When& when) {
+    number_ = when.number;
+    iteration_.emplace(writer_->begin_iteration(number_));
+    dump_.emplace(iteration_->begin_dump(when.time, when.dt, when.unit_si));
 }
 
 Status Steps::close() {
@@ -130,35 +197,39 @@ Status Steps::remember(Status status) {
     return status;
 }
 
-Status Steps::put(const Part& part, const void* values, bool stays) {
-    if (part.box.extent.count() == 0 && part.box.extent.rank() > 0) stays = true;
+Status Steps::refuse(std::string message) { return remember(invalid(std::move(message))); }
+
+Status Steps::put(const Part& part, const void* values) {
     const auto known = known_.find(part.variable);
     if (known != known_.end() && known->second.dtype != part.dtype)
         return remember(
             invalid(fmt::format("variable '{}' on rank {}: was {}, is {}", part.variable, rank(),
                                 to_string(known->second.dtype), to_string(part.dtype))));
-    if (known != known_.end() && known->second.shape == part.shape)
-        return dump_->put_bytes(known->second.field, part.box, values, part.dtype, Ownership::copy);
-    Known asked{{}, part.dtype, part.shape};
-    const auto [before, added] = news_.variables.emplace(part.variable, asked);
-    if (!added && before->second.shape != part.shape)
+    const bool is_known = known != known_.end() && known->second.shape == part.shape;
+    if (is_known && !late_) return put_into(known->second.field, part, values);
+    const Known asked{{}, part.dtype, part.shape, part.species, part.constant};
+    const auto before = is_known ? known : news_.variables.emplace(part.variable, asked).first;
+    if (before->second.constant != part.constant)
+        return remember(invalid(
+            fmt::format("variable '{}' was constant with another value, or none", part.variable)));
+    if (before->second.shape != part.shape)
         return remember(
             invalid(fmt::format("variable '{}' on rank {}: two shapes in step {}, {} "
                                 "and {}",
                                 part.variable, rank(), number_, to_string(before->second.shape),
                                 to_string(part.shape))));
-    held_.push_back({part, static_cast<const std::byte*>(values), {}});
-    if (!stays) keep();
+    const Box& array = part.within ? *part.within : part.box;
+    const auto* const bytes = static_cast<const std::byte*>(values);
+    held_.push_back({part, {bytes, bytes + array.extent.count() * size_of(part.dtype)}});
     return {};
 }
 
-void Steps::keep() {
-    for (Held& held : held_) {
-        const std::uint64_t bytes = held.part.box.extent.count() * size_of(held.part.dtype);
-        if (!held.copy.empty() || bytes == 0) continue;
-        held.copy.assign(held.values, held.values + bytes);
-        held.values = held.copy.data();
-    }
+Status Steps::put_into(Field field, const Part& part, const void* values) {
+    if (!part.within) return dump_->put_bytes(field, part.box, values, part.dtype, Ownership::copy);
+    return dump_
+        ->put_within_bytes(field, part.box, values, part.within->extent, part.within->offset,
+                           part.dtype, Ownership::copy)
+        .with_context("variable '" + part.variable + "', memory selection");
 }
 
 Status Steps::put_value(const std::string& name, store::AttributeValue value) {
@@ -166,11 +237,14 @@ Status Steps::put_value(const std::string& name, store::AttributeValue value) {
     return {};
 }
 
-void Steps::set_attribute(const std::string& variable, const std::string& name,
+void Steps::set_attribute(Of of, const std::string& object, const std::string& name,
                           store::AttributeValue value) {
-    const std::pair key(variable, name);
-    if (!said_.emplace(key, true).second) return;
-    news_.attributes.emplace(key, std::move(value));
+    const Key key(of, object, name);
+    const auto said = said_.find(key);
+    // That of an iteration is one of each.
+    if (said != said_.end() && of != Of::iteration && (!late_ || said->second == value)) return;
+    said_.insert_or_assign(key, value);
+    news_.attributes.insert_or_assign(key, std::move(value));
 }
 
 // ------------------------------------------------------------------------- agreement
@@ -183,6 +257,9 @@ base::Packer Steps::pack(const News& news) {
         to.put(name);
         to.put(one.dtype);
         to.put(one.shape);
+        to.put(one.species);
+        to.put(one.constant.has_value());
+        to.put(one.constant.value_or(0.0));
     }
     to.put(static_cast<std::uint64_t>(news.values.size()));
     for (const auto& [name, value] : news.values) {
@@ -191,10 +268,24 @@ base::Packer Steps::pack(const News& news) {
     }
     to.put(static_cast<std::uint64_t>(news.attributes.size()));
     for (const auto& [key, value] : news.attributes) {
-        to.put(key.first);
-        to.put(key.second);
+        to.put(std::get<Of>(key));
+        to.put(std::get<1>(key));
+        to.put(std::get<2>(key));
         pack_value(to, value);
     }
+    to.put(static_cast<std::uint64_t>(news.constants.size()));
+    for (const auto& [name, value] : news.constants) {
+        to.put(name);
+        to.put(value);
+    }
+    to.put(static_cast<std::uint64_t>(news.shares.size()));
+    for (const auto& [name, share] : news.shares) {
+        to.put(name);
+        to.put(share);
+    }
+    to.put(news.puts);
+    to.put(news.when.has_value());
+    to.put(news.when.value_or(When{}));
     return to;
 }
 
@@ -204,23 +295,70 @@ bool Steps::unpack(std::span<const std::byte> bytes, News& news) {
     for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
         const std::string name = from.get_string();
         const auto dtype = from.get<DType>();
-        news.variables.emplace(name, Known{{}, dtype, from.get<Shape>()});
+        Known one{{}, dtype, from.get<Shape>(), from.get_string()};
+        const bool is_constant = from.get<bool>();
+        const auto constant = from.get<double>();
+        if (is_constant) one.constant = constant;
+        news.variables.emplace(name, std::move(one));
     }
     for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
         const std::string name = from.get_string();
         news.values.emplace(name, unpack_value(from, from.get<std::uint64_t>()));
     }
     for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
-        std::string variable = from.get_string();
+        const auto of = from.get<Of>();
+        std::string object = from.get_string();
         std::string name = from.get_string();
-        news.attributes.emplace(std::pair(std::move(variable), std::move(name)),
+        news.attributes.emplace(Key(of, std::move(object), std::move(name)),
                                 unpack_value(from, from.get<std::uint64_t>()));
     }
+    for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
+        const std::string name = from.get_string();
+        news.constants.emplace(name, from.get<double>());
+    }
+    for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
+        const std::string name = from.get_string();
+        news.shares.emplace(name, from.get<std::array<std::uint64_t, 2>>());
+    }
+    news.puts = from.get<bool>();
+    const bool is_said = from.get<bool>();
+    const auto when = from.get<When>();
+    if (is_said) news.when = when;
     return from.good();
 }
 
 // Of what several ranks say the lowest one's counts, but of variables all have to say the same.
+Status Steps::merge(News& agreed, News&& theirs, int rank,
+                    std::map<std::string, int>& said_by) const {
+    if (!theirs.error.empty()) return invalid(theirs.error);
+    for (const auto& [name, one] : theirs.variables) {
+        const auto [before, added] = agreed.variables.emplace(name, one);
+        if (added) said_by[name] = rank;
+        if (before->second.dtype != one.dtype || before->second.shape != one.shape)
+            return invalid(fmt::format("variable '{}' is {} {} on rank {} and {} {} on rank {}",
+                                       name, to_string(before->second.dtype),
+                                       to_string(before->second.shape), said_by[name],
+                                       to_string(one.dtype), to_string(one.shape), rank));
+    }
+    for (const auto& [name, share] : theirs.shares) {
+        auto& so_far = agreed.shares[name];  // of the lower ranks
+        if (share[0] != so_far[1])
+            return invalid(
+                fmt::format("particles of '{}' on rank {} begin at {}, and those of the ranks "
+                            "before it end at {}; they must follow each other",
+                            name, rank, share[0], so_far[1]));
+        so_far[1] += share[1];
+    }
+    agreed.values.merge(theirs.values);
+    agreed.attributes.merge(theirs.attributes);
+    agreed.constants.merge(theirs.constants);
+    agreed.puts = agreed.puts || theirs.puts;
+    if (!agreed.when) agreed.when = theirs.when;
+    return {};
+}
+
 Result<Steps::News> Steps::agree() {
+    note_shares();
     const base::Packer mine = pack(news_);
     news_ = {};
     const auto all = exchange_->allgatherv(mine.bytes());
@@ -231,51 +369,111 @@ Result<Steps::News> Steps::agree() {
         News theirs;
         if (!unpack((*all)[static_cast<std::size_t>(r)], theirs))
             return Status{StatusCode::internal, fmt::format("rank {} sent a broken list", r)};
-        if (!theirs.error.empty()) return invalid(theirs.error);
-        for (const auto& [name, one] : theirs.variables) {
-            const auto [before, added] = agreed.variables.emplace(name, one);
-            if (added) said_by[name] = r;
-            if (before->second.dtype != one.dtype || before->second.shape != one.shape)
-                return invalid(fmt::format("variable '{}' is {} {} on rank {} and {} {} on rank {}",
-                                           name, to_string(before->second.dtype),
-                                           to_string(before->second.shape), said_by[name],
-                                           to_string(one.dtype), to_string(one.shape), r));
-        }
-        agreed.values.merge(theirs.values);
-        agreed.attributes.merge(theirs.attributes);
+        if (Status status = merge(agreed, std::move(theirs), r, said_by); !status.ok())
+            return status;
     }
     return agreed;
 }
 
-Status Steps::define(const std::string& variable, const Known& asked) {
+/// Puts of particles in order, and where this rank's lie.
+void Steps::note_shares() {
+    std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
+        return std::pair(a.part.variable, a.part.species.empty() ? 0 : a.part.box.offset[0]) <
+               std::pair(b.part.variable, b.part.species.empty() ? 0 : b.part.box.offset[0]);
+    });
+    for (const Held& held : held_) {
+        const Box& box = held.part.box;
+        if (box.extent.count() == 0) continue;
+        if (!held.part.constant) news_.puts = true;
+        if (held.part.species.empty()) continue;
+        const auto [share, added] =
+            news_.shares.emplace(held.part.variable, std::array{box.offset[0], box.extent[0]});
+        if (added) continue;
+        if (share->second[0] + share->second[1] != box.offset[0])
+            (void)remember(
+                invalid(fmt::format("particles of '{}' on rank {} leave some out before {}",
+                                    held.part.variable, rank(), box.offset[0])));
+        share->second[1] += box.extent[0];
+    }
+}
+
+// ------------------------------------------------------------------------- definitions
+
+Result<Species> Steps::species_of(const std::string& name) {
+    if (const auto known = species_.find(name); known != species_.end()) return known->second;
+    auto species = writer_->define_species(name);
+    if (species.ok()) species_.emplace(name, *species);
+    return species;
+}
+
+Status Steps::define(const std::string& variable, const Known& asked, const News& news) {
     const auto known = known_.find(variable);
     if (known != known_.end()) {
         if (known->second.dtype != asked.dtype)
             return invalid(fmt::format("variable '{}' was {} and is {}", variable,
                                        to_string(known->second.dtype), to_string(asked.dtype)));
-        if (Status status = writer_->reshape(known->second.field, asked.shape); !status.ok())
-            return status;
         known->second.shape = asked.shape;
-        return {};
+        return asked.species.empty() ? writer_->reshape(known->second.field, asked.shape)
+                                     : Status{};
     }
-    FieldOptions options;
-    // Nothing makes an ADIOS2 program write all of a variable.
-    options.coverage = Coverage::partial;
-    if (!is_integer(asked.dtype)) options.fill_value = std::numeric_limits<double>::quiet_NaN();
-    const std::string name = field_name(variable);
-    if (name != variable) options.attributes.push_back({"adios2_name", variable});
-    auto field = writer_->define_field(name, asked.dtype, asked.shape,
-                                       settings_.bound_of(variable, asked.dtype), options);
+    Result<Field> field = Status{};
+    if (asked.species.empty()) {
+        FieldOptions options;
+        // Nothing makes an ADIOS2 program write all of a variable.
+        options.coverage = Coverage::partial;
+        if (asked.constant)
+            options.fill_value = *asked.constant;
+        else if (!is_integer(asked.dtype))
+            options.fill_value = std::numeric_limits<double>::quiet_NaN();
+        const std::string name = field_name(variable);
+        if (name != variable) options.attributes.push_back({"adios2_name", variable});
+        field = writer_->define_field(
+            name, asked.dtype, asked.shape,
+            asked.constant ? lossless() : settings_.bound_of(variable, asked.dtype), options);
+    } else {
+        const auto species = species_of(asked.species);
+        if (!species.ok()) return species.status();
+        field = writer_->define_record(*species, variable.substr(asked.species.size() + 1),
+                                       asked.dtype, settings_.bound_of(variable, asked.dtype),
+                                       record_options(news.attributes, variable));
+    }
     if (!field.ok()) return field.status().with_context("variable '" + variable + "'");
-    known_.emplace(variable, Known{*field, asked.dtype, asked.shape});
+    known_.emplace(variable,
+                   Known{*field, asked.dtype, asked.shape, asked.species, asked.constant});
     return {};
 }
 
-Status Steps::define(const std::map<std::string, Known>& variables) {
-    for (const auto& [variable, asked] : variables)
-        if (Status status = define(variable, asked); !status.ok()) return status;
+Status Steps::define(const News& news) {
+    for (const auto& [variable, asked] : news.variables)
+        if (Status status = define(variable, asked, news); !status.ok()) return status;
+    for (const auto& [name, value] : news.constants) {
+        const auto [before, added] = constants_.emplace(name, value);
+        if (!added && before->second == value) continue;
+        if (!added)
+            return invalid(fmt::format("constant '{}' was {} and is {}; it must stay as it was",
+                                       name, before->second, value));
+        const std::string species_name = name.substr(0, name.find('/'));
+        const auto species = species_of(species_name);
+        if (!species.ok()) return species.status();
+        if (Status status = writer_->define_constant(*species, name.substr(species_name.size() + 1),
+                                                     value, record_options(news.attributes, name));
+            !status.ok())
+            return status;
+    }
     return {};
 }
+
+Status Steps::check_shares(const News& news) const {
+    for (const auto& [name, share] : news.shares)
+        if (const std::uint64_t all = known_.at(name).shape[0]; all != share[1])
+            return invalid(
+                fmt::format("variable '{}' has {} particles, of which {} were put; "
+                            "put all",
+                            name, all, share[1]));
+    return {};
+}
+
+// ------------------------------------------------------------------------- attributes
 
 Status Steps::attach(const News& news) {
     for (const auto& [name, value] : news.values)
@@ -284,43 +482,96 @@ Status Steps::attach(const News& news) {
             !status.ok())
             return status;
     for (const auto& [key, value] : news.attributes) {
-        const auto& [variable, name] = key;
-        said_.emplace(key, true);  // another rank may have said it
-        const auto known = known_.find(variable);
-        Status status;
-        if (!variable.empty() && known != known_.end())
-            status = writer_->set_attribute(AttributeOwner::field(known->second.field),
-                                            attribute_name(name), value);
-        else {
-            const std::string full = variable.empty() ? name : variable + "/" + name;
-            status =
-                first_ ? writer_->set_attribute(AttributeOwner::file(), attribute_name(full), value)
-                       : dump_->set_attribute(AttributeOwner::iteration(), attribute_name(full),
-                                              value);
-        }
+        said_.insert_or_assign(key, value);  // another rank may have said it
+        if (Status status = attach(key, value); !status.ok()) return status;
+    }
+    return {};
+}
+
+Status Steps::attach(const Key& key, const AttributeValue& value) {
+    const auto& [of, object, name] = key;
+    // A component stands for its record.
+    auto known = known_.lower_bound(object);
+    if (of == Of::record && known != known_.end() && known->first != object)
+        known = known_.lower_bound(object + "/");
+    const bool is_of_it =
+        known != known_.end() && !object.empty() &&
+        (known->first == object || (of == Of::record && known->first.starts_with(object + "/")));
+    const std::string in_file = late_ ? name : attribute_name(name);
+    if (is_of_it) {
+        const Known& one = known->second;
+        if (!one.species.empty() && is_record_option(name)) return {};
+        // openPMD-api has one entry by default, however many axes there are.
+        if (late_ && one.species.empty() && is_of_axes(name) &&
+            size_of_list(value) != one.shape.rank())
+            return {};
+        return writer_->set_attribute(known->first == object ? AttributeOwner::field(one.field)
+                                                             : AttributeOwner::record(one.field),
+                                      in_file, value);
+    }
+    if (of == Of::record || (late_ && of == Of::variable && !object.empty()))
+        return {};  // of a constant, which has options, or of a group of nothing
+    if (of == Of::meshes) return writer_->set_attribute(AttributeOwner::meshes(), name, value);
+    if (of == Of::species) {
+        const auto species = species_.find(object);
+        if (species == species_.end()) return {};
+        return writer_->set_attribute(AttributeOwner::species(species->second), name, value);
+    }
+    const std::string full = object.empty() ? in_file : attribute_name(object + "/" + name);
+    if (of == Of::variable && first_)
+        return writer_->set_attribute(AttributeOwner::file(), full, value);
+    if (of == Of::variable && late_) return {};  // the file has its own since its first dump
+    return dump_->set_attribute(AttributeOwner::iteration(), full, value);
+}
+
+Status Steps::hand_over() {
+    for (const Held& held : held_) {
+        const Part& part = held.part;
+        const Field field = known_.at(part.variable).field;
+        Status status = part.species.empty() ? put_into(field, part, held.values.data())
+                                             : dump_->put_particle_bytes(
+                                                   field, part.box.extent.count(),
+                                                   held.values.data(), part.dtype, Ownership::copy);
         if (!status.ok()) return status;
     }
     return {};
 }
 
-Status Steps::hand_over() {
-    for (const Held& held : held_) {
-        const Known& known = known_.at(held.part.variable);
-        if (Status status = dump_->put_bytes(known.field, held.part.box, held.values,
-                                             held.part.dtype, Ownership::copy);
-            !status.ok())
-            return status;
-    }
+/// Of a dump that begins late. @param when  unset: there is none.
+Status Steps::prepare(const News& news, std::optional<When>& when) {
+    const When said = news.when.value_or(When{number_, static_cast<double>(number_)});
+    const bool is_new = news.when && said.number >= number_;
+    if (!is_new && !news.puts) return {};  // nothing, or what was said before
+    if (said.number < number_)
+        return invalid(
+            fmt::format("iteration {} comes after {}: openPMD's are to count up, and "
+                        "each must be closed before the next",
+                        said.number, number_ - 1));
+    // Species are defined before the first dump begins.
+    if (Status status = define(news); !status.ok()) return status;
+    if (Status status = check_shares(news); !status.ok()) return status;
+    when = said;
     return {};
 }
 
 Status Steps::end() {
     if (!in_step()) return invalid("EndStep without BeginStep");
     auto news = agree();
+    in_step_ = false;
     Status status = news.status();
+    if (late_) {
+        std::optional<When> when;
+        if (status.ok()) status = prepare(*news, when);
+        if (!status.ok() || !when) {  // alike on all ranks, and nothing has been handed over
+            held_.clear();
+            return status;
+        }
+        begin_dump(*when);
+    } else if (status.ok()) {
+        status = define(*news);
+    }
     // What all ranks have agreed on goes well or wrong on all of them alike, but hand_over(), of
     // which Iteration::end() tells the others.
-    if (news.ok()) status = define(news->variables);
     if (status.ok()) status = attach(*news);
     if (status.ok()) status = hand_over();
     held_.clear();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -69,21 +70,15 @@ TEST_F(Adios2Steps, ranks_may_put_in_any_order_and_leave_variables_out) {
             const double base = 100.0 * n + 10.0 * steps.rank();
             std::vector<double> a{base, base + 0.25}, b{-base}, kept{base + 1};
             std::vector<std::function<Status()>> puts{
-                [&] { return steps.put(row(steps, "a", 2), a.data(), false); },
-                [&] { return steps.put(row(steps, "exact", 1), b.data(), true); }};
+                [&] { return steps.put(row(steps, "a", 2), a.data()); },
+                [&] { return steps.put(row(steps, "exact", 1), b.data()); }};
             // The variable of one rank alone, and from the second step on.
             if (steps.rank() == 1 && n > 0)
-                puts.emplace_back(
-                    [&] { return steps.put(row(steps, "late", 1), kept.data(), true); });
+                puts.emplace_back([&] { return steps.put(row(steps, "late", 1), kept.data()); });
             if (steps.rank() == 1) std::swap(puts[0], puts[1]);
             for (const auto& put : puts)
                 if (Status s = put(); !s.ok()) return s;
-            a.assign(2, 1e9);  // was put at once
-            if (n == 1) {
-                steps.keep();
-                b.assign(1, 1e9);
-                kept.assign(1, 1e9);
-            }
+            for (auto* values : {&a, &b, &kept}) values->assign(values->size(), 1e9);
             if (Status s = steps.end(); !s.ok()) return s;
         }
         return {};
@@ -110,7 +105,7 @@ TEST_F(Adios2Steps, shapes_may_change_from_step_to_step) {
         for (std::uint64_t n = 1; n < 4; ++n) {
             const std::vector<double> values(n, 0.5 * static_cast<double>(n));
             (void)steps.begin();
-            if (Status s = steps.put(row(steps, "a", n), values.data(), true); !s.ok()) return s;
+            if (Status s = steps.put(row(steps, "a", n), values.data()); !s.ok()) return s;
             if (Status s = steps.end(); !s.ok()) return s;
         }
         return {};
@@ -122,12 +117,46 @@ TEST_F(Adios2Steps, shapes_may_change_from_step_to_step) {
     }
 }
 
+TEST_F(Adios2Steps, values_may_lie_between_others) {
+    on_ranks(2, [](Steps& steps) -> Status {
+        for (int n = 0; n < 3; ++n) {
+            // 1 x 3 values in an array of 3 x 5; what is around them must not be taken.
+            std::vector<double> array(15, 1e30);
+            for (std::size_t i = 0; i < 3; ++i)
+                array[6 + i] = n + 10.0 * steps.rank() + 0.25 * static_cast<double>(i);
+            Part part = row(steps, "a", 3);
+            part.within = Box{{1, 1}, {3, 5}};
+            (void)steps.begin();
+            if (Status s = steps.put(part, array.data()); !s.ok()) return s;
+            std::fill(array.begin(), array.end(), -1e30);  // ours again
+            if (Status s = steps.end(); !s.ok()) return s;
+        }
+        Part outside = row(steps, "a", 3);
+        outside.within = Box{{1, 3}, {3, 5}};
+        const std::vector<double> array(15, 0.0);
+        (void)steps.begin();
+        const Status status = steps.put(outside, array.data());
+        EXPECT_NE(status.message().find("variable 'a', memory selection"), std::string::npos)
+            << status.message();
+        EXPECT_FALSE(steps.end().ok());
+        return {};
+    });
+    for (std::uint64_t n = 0; n < 3; ++n) {
+        const auto values = read("a", n);
+        for (std::size_t i = 0; i < 6; ++i)
+            EXPECT_NEAR(values[i],
+                        static_cast<double>(n) + 10.0 * static_cast<double>(i / 3) +
+                            0.25 * static_cast<double>(i % 3),
+                        1e-3);
+    }
+}
+
 TEST_F(Adios2Steps, single_values_and_attributes_are_attributes) {
     on_ranks(2, [](Steps& steps) -> Status {
         const std::vector<double> values(4, 1.0);
         for (int n = 0; n < 2; ++n) {
             (void)steps.begin();
-            (void)steps.put(row(steps, "deep/er/a", 4), values.data(), true);
+            (void)steps.put(row(steps, "deep/er/a", 4), values.data());
             if (steps.rank() == 1) (void)steps.put_value("count", std::int64_t{7 + n});
             (void)steps.put_value("time", 0.5 * n);  // a name of openPMD's
             (void)steps.put_value("by_rank", std::int64_t{steps.rank()});
@@ -170,7 +199,7 @@ TEST_F(Adios2Steps, an_error_of_one_rank_is_one_of_all_and_later_steps_go_on) {
             (void)steps.begin();
             Part part = row(steps, "a", columns);
             part.dtype = dtype;
-            (void)steps.put(part, values.data(), true);
+            (void)steps.put(part, values.data());
             return steps.end();
         };
         Status status = step(steps.rank() == 2 ? 3 : 2, float64);
@@ -195,7 +224,7 @@ TEST_F(Adios2Steps, a_file_is_gone_on_with) {
     const auto one_step = [](Steps& steps) -> Status {
         const std::vector<double> values(2, static_cast<double>(steps.number()));
         (void)steps.begin();
-        if (Status s = steps.put(row(steps, "a", 2), values.data(), true); !s.ok()) return s;
+        if (Status s = steps.put(row(steps, "a", 2), values.data()); !s.ok()) return s;
         return steps.end();
     };
     on_ranks(2, one_step);

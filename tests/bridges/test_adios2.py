@@ -15,6 +15,7 @@ import pytest
 
 BUILD = Path(os.environ.get("CAESURA_BUILD", Path(__file__).resolve().parents[2] / "build"))
 PLUGINS = BUILD / "adios2"
+PROGRAM = BUILD / "tests/bridges/adios2_program"
 pytest.importorskip("adios2", reason="no adios2 in this Python; tools/requirements.txt has it")
 pytestmark = pytest.mark.skipif(
     not (PLUGINS / "libcaesura_adios2.so").exists(), reason="this build found no ADIOS2"
@@ -72,6 +73,19 @@ with adios2.Stream(sys.argv[1], "r") as stream:
 print(json.dumps([steps, worst]))
 """
 )
+# Everything that a file of BP5 has, by variable and step.
+DUMP = """
+import sys
+import adios2
+import numpy as np
+found = {}
+with adios2.Stream(sys.argv[1], "r") as stream:
+    for _ in stream.steps():
+        for name in stream.available_variables():
+            found[f"{name}@{stream.current_step()}"] = stream.read(name)
+np.savez(sys.argv[2], **found)
+"""
+BOUND, TIGHT, STEPS = 1e-3, 1e-5, 3
 space: dict = {}
 exec(FIELDS, space)
 
@@ -103,13 +117,41 @@ def run(tmp_path: Path, program: str, *arguments) -> subprocess.CompletedProcess
     )
 
 
-def write(tmp_path: Path, io: str, target: str) -> subprocess.CompletedProcess:
+def configuration(tmp_path: Path, io: str) -> Path:
     config = tmp_path / "adios2.xml"
     head = '<?xml version="1.0"?>'
     config.write_text(f'{head}<adios-config><io name="output">{io}</io></adios-config>')
-    return run(tmp_path, WRITE, config, target)
+    return config
 
 
+def write(tmp_path: Path, io: str, target: str) -> subprocess.CompletedProcess:
+    return run(tmp_path, WRITE, configuration(tmp_path, io), target)
+
+
+def run_program(tmp_path: Path, io: str, target: str, ranks: int) -> None:
+    """The program of C++, whose memory has ghost cells."""
+    command = [PROGRAM, configuration(tmp_path, io), target, str(STEPS)]
+    if PARALLEL:
+        command = ["mpirun", "-np", str(ranks), *command]
+    env = {**os.environ, "ADIOS2_PLUGIN_PATH": str(PLUGINS)}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def has_mpi() -> bool:
+    """Whether the ADIOS2 of this build has: the wheel, of which other tests are, has none."""
+    if not PROGRAM.exists():
+        return False
+    return "libmpi" in subprocess.run(["ldd", PROGRAM], capture_output=True, text=True).stdout
+
+
+PARALLEL = has_mpi()
+of_the_wheel = pytest.mark.skipif(PARALLEL, reason="the wheel's ADIOS2 cannot load these plugins")
+
+
+@of_the_wheel
 def test_the_engine_writes_what_h5py_reads(tmp_path):
     path = tmp_path / "run.h5"
     bounds = {"Bound": "1e-3", "Bound.fields/deep/V": "relative 1e-4"}
@@ -131,6 +173,7 @@ def test_the_engine_writes_what_h5py_reads(tmp_path):
     assert path.stat().st_size < raw
 
 
+@of_the_wheel
 def test_the_engine_has_the_layout_of_the_hdf5_engine(tmp_path):
     path = tmp_path / "run.h5"
     done = write(tmp_path, engine(path, Layout="steps"), "ignored")
@@ -140,6 +183,7 @@ def test_the_engine_has_the_layout_of_the_hdf5_engine(tmp_path):
             assert (file[f"Step{n}/U"][...] == space["u"](n)).all()  # without a bound: all bits
 
 
+@of_the_wheel
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -154,6 +198,30 @@ def test_what_the_engine_cannot_do_is_said_when_it_is_opened(tmp_path, more, wor
     assert "Caesura's engine" in done.stderr and words in done.stderr
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4] if PARALLEL else [1])
+def test_a_program_writes_what_it_writes_by_bp5(tmp_path, ranks):
+    run_program(tmp_path, '<engine type="BP5"/>', "run.bp", ranks)
+    bounds = {"Bound": str(BOUND), "Bound.fields/dense": str(TIGHT)}
+    run_program(tmp_path, engine(tmp_path / "run.h5", **bounds), "ignored", ranks)
+    read = run(tmp_path, DUMP, "run.bp", "run.npz")
+    assert read.returncode == 0, read.stderr
+    wanted = np.load(tmp_path / "run.npz")
+    with caesura.open(tmp_path / "run.h5") as file:
+        assert file.attrs["Du"] == 0.25
+        for n in range(STEPS):
+            step = file[f"data/{n}"]
+            for name in ("ghosts", "pairs", "grows"):
+                values, of_bp5 = step[f"meshes/{name}"][...], wanted[f"{name}@{n}"]
+                assert values.shape == of_bp5.shape
+                # Each of the two numbers of a complex one has the bound.
+                assert np.abs(values.view("f8") - of_bp5.view("f8")).max() <= BOUND
+            dense = step["meshes/fields/dense"][...] - wanted[f"fields/dense@{n}"]
+            assert np.abs(dense).max() <= TIGHT * (1 + 1e-6)
+            assert (step["meshes/share"][...] == wanted[f"share@{n}"]).all()
+            assert step.attrs["count"] == wanted[f"count@{n}"]
+
+
+@of_the_wheel
 def test_an_operation_on_a_variable_of_the_engine_is_refused(tmp_path):
     io = engine(tmp_path / "run.h5") + operator("U", "1e-3")
     done = write(tmp_path, io, "ignored")
@@ -161,6 +229,7 @@ def test_an_operation_on_a_variable_of_the_engine_is_refused(tmp_path):
     assert "'Bound.U' of the engine" in done.stderr
 
 
+@of_the_wheel
 def test_the_operator_brings_blocks_back_within_the_bound(tmp_path):
     io = '<engine type="BP5"/>'
     plain = write(tmp_path, io, "plain.bp")

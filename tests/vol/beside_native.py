@@ -68,7 +68,7 @@ bound_kind = "lossless"
 path = "/as_asked/*"
 capture = false
 """
-# For amrex_like.c, compounds.c, and for reopen.c; of values that have a range of about 3.
+# For amrex_like.c, compounds.c, openpmd.c, and for reopen.c; of values that have a range of about 3.
 RELATIVE = """
 [[dataset]]
 path = "/level_*/data:*"
@@ -76,6 +76,10 @@ component = "*"
 bound = 1e-3
 [[dataset]]
 path = "/members/*"
+component = "*"
+bound = 1e-3
+[[dataset]]
+path = "/data/*/meshes/psi"
 component = "*"
 bound = 1e-3
 [[dataset]]
