@@ -117,6 +117,7 @@ int main(int argc, char** argv) {
     if (status != 0) MPI_Abort(MPI_COMM_WORLD, status);
     MPI_Finalize();
 #endif
-    // Not by exit(): the wheel's libldap and that of the system's HDF5 crash in one C++ program's end.
+    // Not by exit(): the wheel's libldap and that of the system's HDF5 crash in one C++ program's
+    // end.
     std::_Exit(status);
 }

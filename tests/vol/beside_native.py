@@ -68,7 +68,7 @@ bound_kind = "lossless"
 path = "/as_asked/*"
 capture = false
 """
-# For amrex_like.c, compounds.c, openpmd.c, and for reopen.c; of values that have a range of about 3.
+# For amrex_like.c, compounds.c, openpmd.c and reopen.c; of values that have a range of about 3.
 RELATIVE = """
 [[dataset]]
 path = "/level_*/data:*"
