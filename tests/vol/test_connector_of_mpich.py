@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 # CAESURA_PYTEST_SERIAL: it compiles with all cores, and starts ranks that spin while they wait.
+# CAESURA_PYTEST_TIMEOUT_S=1500: without a compiler cache on a slow machine.
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ["CAESURA_BUILD"])
 # Beside the build's tree and at the same depth, so that a compiler cache has what knows no MPI.
