@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 #include "adios2/openpmd.hpp"
-#if ADIOS2_USE_MPI
+#ifdef CAESURA_ADIOS2_MPI
 #include "caesura/mpi.hpp"
 #endif
 
@@ -22,6 +22,7 @@ namespace {
 using caesura::Shape;
 using caesura::Status;
 using caesura::adios::Part;
+using caesura::adios::Settings;
 using caesura::store::AttributeValue;
 
 [[noreturn]] void fail(const std::string& message) {
@@ -90,26 +91,32 @@ AttributeValue attribute_of(const T* values, std::size_t n, bool is_one) {
     }
 }
 
-#if ADIOS2_USE_MPI
-using Base = adios2::plugin::PluginEngineInterface;
-std::unique_ptr<caesura::Communicator> ranks_of(MPI_Comm comm) {
-    return comm == MPI_COMM_NULL ? nullptr : caesura::mpi(comm);
-}
+/// Whom this rank writes with; none where it writes alone.
+///
+/// ADIOS2 2.12 hands an engine of a plugin no communicator, though its interface has one: its core,
+/// which calls EngineCreate, is compiled without MPI in every build.
+std::unique_ptr<caesura::Communicator> ranks_of([[maybe_unused]] Settings::Ranks said) {
+#ifdef CAESURA_ADIOS2_MPI
+    int runs = 0, ended = 0, size = 1;
+    MPI_Initialized(&runs);
+    MPI_Finalized(&ended);
+    if (!runs || ended) return nullptr;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size > 1 && said == Settings::Ranks::unsaid)
+        fail(
+            "parameter 'Ranks' is missing: 'all' where every rank of MPI_COMM_WORLD opens this "
+            "output, 'one' where a single rank does. ADIOS2 does not tell a plugin who opened");
+    if (size > 1 && said == Settings::Ranks::all) return caesura::mpi(MPI_COMM_WORLD);
 #endif
+    return nullptr;
+}
 
 class Engine final : public adios2::plugin::PluginEngineInterface {
   public:
-#if ADIOS2_USE_MPI
-    Engine(adios2::IO io, const std::string& name, adios2::Mode mode, MPI_Comm comm)
-        : PluginEngineInterface(io, name, mode, comm) {
-        open(ranks_of(comm), ranks_of(comm));
-    }
-#else
     Engine(adios2::IO io, const std::string& name, adios2::Mode mode)
         : PluginEngineInterface(io, name, mode) {
-        open(nullptr, nullptr);
+        open();
     }
-#endif
 
     adios2::StepStatus BeginStep(adios2::StepMode mode, const float /*timeout_s*/) override {
         if (mode != adios2::StepMode::Append && mode != adios2::StepMode::Update)
@@ -150,8 +157,7 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
 #undef CAESURA_SPAN
 
   private:
-    void open(std::unique_ptr<caesura::Communicator> ranks,
-              std::unique_ptr<caesura::Communicator> exchange) {
+    void open() {
         if (m_OpenMode != adios2::Mode::Write && m_OpenMode != adios2::Mode::Append)
             fail(
                 "it writes only; read the file with h5py, caesura::Reader or another reader of "
@@ -159,9 +165,10 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
         const adios2::Params said = m_IO.Parameters();
         auto settings = caesura::adios::settings_of({said.begin(), said.end()});
         if (!settings.ok()) fail(settings.status().message());
+        const Settings::Ranks said_ranks = settings->ranks;
         auto steps =
             caesura::adios::Steps::open(std::move(*settings), m_OpenMode == adios2::Mode::Append,
-                                        std::move(ranks), std::move(exchange));
+                                        ranks_of(said_ranks), ranks_of(said_ranks));
         if (!steps.ok()) fail(steps.status().message());
         steps_ = std::move(*steps);
         if (m_IO.InquireAttribute<std::uint8_t>(caesura::adios::OpenPmd::k_sign))
@@ -274,17 +281,10 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
 
 extern "C" {
 
-#if ADIOS2_USE_MPI
-__attribute__((visibility("default"))) adios2::plugin::PluginEngineInterface* EngineCreate(
-    adios2::IO io, const std::string& name, const adios2::Mode mode, MPI_Comm comm) {
-    return new Engine(io, name, mode, comm);
-}
-#else
 __attribute__((visibility("default"))) adios2::plugin::PluginEngineInterface* EngineCreate(
     adios2::IO io, const std::string& name, const adios2::Mode mode) {
     return new Engine(io, name, mode);
 }
-#endif
 
 __attribute__((visibility("default"))) void EngineDestroy(
     adios2::plugin::PluginEngineInterface* made) {

@@ -50,6 +50,12 @@ const std::map<std::string, Take>& takers() {
              to.file = text;
              return Status{};
          }},
+        {"ranks",
+         [](Settings& to, const std::string& name, const std::string& text) {
+             const std::string said = lower(text);
+             to.ranks = said == "all" ? Settings::Ranks::all : Settings::Ranks::one;
+             return said == "all" || said == "one" ? Status{} : bad(name, text, "all or one");
+         }},
         {"bound",
          [](Settings& to, const std::string& name, const std::string& text) {
              const auto bound = adios::bound_of(text);
@@ -87,8 +93,9 @@ const std::map<std::string, Take>& takers() {
 /// Of ADIOS2's own engines; openPMD-api sets them for any. They say nothing of values.
 bool is_of_other_engines(const std::string& key) {
     static constexpr std::string_view k_keys[] = {
-        "verbose",        "collectivemetadata", "profile",         "asyncwrite",      "substreams",
-        "numaggregators", "numsubfiles",        "aggregationtype", "bufferchunksize", "maxshmsize"};
+        "verbose",         "collectivemetadata", "profile",     "asyncwrite",
+        "substreams",      "numaggregators",     "numsubfiles", "aggregationtype",
+        "bufferchunksize", "maxshmsize",         "statslevel"};
     return std::find(std::begin(k_keys), std::end(k_keys), key) != std::end(k_keys);
 }
 

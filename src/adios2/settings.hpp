@@ -3,6 +3,8 @@
 //
 //     FileName      the file, or "run_%06T.h5" for one each step. Engine only, and needed: ADIOS2
 //                   does not tell a plugin what was opened.
+//     Ranks         "all": every rank of MPI_COMM_WORLD opens it; "one": a single rank does. Needed
+//                   by several ranks: ADIOS2 does not tell a plugin who opened.
 //     Bound         "1e-3", "relative 1e-3", "pointwise_relative 1e-3", "psnr 80" or "lossless"
 //                   (the default) of what no other says; integers are lossless.
 //     Bound.NAME    of the variable NAME.
@@ -24,7 +26,10 @@ using Parameters = std::map<std::string, std::string>;
 Result<ErrorBound> bound_of(const std::string& text);
 
 struct Settings {
+    enum class Ranks { unsaid, all, one };
+
     std::string file;
+    Ranks ranks = Ranks::unsaid;
     WriterOptions options;
     std::map<std::string, ErrorBound> bounds;  ///< of variables, by name
 

@@ -28,6 +28,7 @@ TEST(Adios2Settings, names_of_parameters_are_taken_in_any_case_and_those_of_vari
                                        {"filename", "run.h5"},
                                        {"Bound", "relative 1e-3"},
                                        {"bound.Temp/Gas", "0.5"},
+                                       {"ranks", "ALL"},
                                        {"Codec", "caesura:fast"},
                                        {"LAYOUT", "steps"},
                                        {"durable", "Off"},
@@ -35,9 +36,11 @@ TEST(Adios2Settings, names_of_parameters_are_taken_in_any_case_and_those_of_vari
                                        {"ChunkBytes", "1048576"},
                                        {"CollectiveMetadata", "On"},
                                        {"AsyncWrite", "Off"},
+                                       {"StatsLevel", "0"},
                                        {"CompressThreads", "3"}});
     ASSERT_TRUE(settings.ok()) << settings.status().message();
     EXPECT_EQ(settings->file, "run.h5");
+    EXPECT_EQ(settings->ranks, Settings::Ranks::all);
     EXPECT_EQ(settings->bound_of("U", float64), relative(1e-3));
     EXPECT_EQ(settings->bound_of("Temp/Gas", float32), absolute(0.5));
     EXPECT_EQ(settings->bound_of("temp/gas", float32), relative(1e-3));
@@ -56,6 +59,8 @@ TEST(Adios2Settings, what_is_wrong_is_named) {
     };
     EXPECT_NE(message({{"Bound", "1"}}).find("'FileName' is missing"), std::string::npos);
     EXPECT_NE(message({{"FileName", "a.h5"}, {"Bonud", "1"}}).find("'Bonud' is not known"),
+              std::string::npos);
+    EXPECT_NE(message({{"FileName", "a.h5"}, {"Ranks", "2"}}).find("all or one"),
               std::string::npos);
     EXPECT_NE(message({{"FileName", "a.h5"}, {"Bound.T", "x"}}).find("'Bound.T': 'x' is no bound"),
               std::string::npos);

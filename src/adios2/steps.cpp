@@ -12,53 +12,7 @@ namespace caesura::adios {
 namespace {
 
 using base::invalid;
-
-// --------------------------------------------------------------------- what travels
-
 using store::AttributeValue;
-
-struct PackValue {
-    base::Packer& to;
-    void operator()(const std::vector<std::string>& texts) const {
-        to.put(static_cast<std::uint64_t>(texts.size()));
-        for (const std::string& text : texts) to.put(text);
-    }
-    template <class T>
-    void operator()(const T& value) const {
-        to.put(value);
-    }
-};
-
-void pack_value(base::Packer& to, const AttributeValue& value) {
-    to.put(static_cast<std::uint64_t>(value.index()));
-    std::visit(PackValue{to}, value);
-}
-
-template <class T>
-void take(base::Unpacker& from, T& value) {
-    value = from.get<T>();
-}
-void take(base::Unpacker& from, std::string& value) { value = from.get_string(); }
-template <class T>
-void take(base::Unpacker& from, std::vector<T>& values) {
-    values = from.get_list<T>();
-}
-void take(base::Unpacker& from, std::vector<std::string>& values) {
-    const auto n = from.get<std::uint64_t>();
-    for (std::uint64_t i = 0; i < n && from.good(); ++i) values.push_back(from.get_string());
-}
-
-template <std::size_t I = 0>
-AttributeValue unpack_value(base::Unpacker& from, std::uint64_t index) {
-    if constexpr (I == std::variant_size_v<AttributeValue>) {
-        return {};
-    } else {
-        if (index != I) return unpack_value<I + 1>(from, index);
-        std::variant_alternative_t<I, AttributeValue> value{};
-        take(from, value);
-        return value;
-    }
-}
 
 // ------------------------------------------------------------------------- names
 
@@ -174,14 +128,19 @@ Result<std::unique_ptr<Steps>> Steps::open(Settings settings, bool append,
 Status Steps::begin() {
     if (in_step()) return invalid(fmt::format("BeginStep: step {} has not been ended", number_));
     in_step_ = true;
-    if (!late_) begin_dump({number_, static_cast<double>(number_)});
+    when_ = {number_, static_cast<double>(number_)};
+    if (!late_) begin_iteration(number_);
     return {};
 }
 
-void Steps::begin_dump(const When& when) {
-    number_ = when.number;
-    iteration_.emplace(writer_->begin_iteration(number_));
-    dump_.emplace(iteration_->begin_dump(when.time, when.dt, when.unit_si));
+void Steps::begin_iteration(std::uint64_t number) {
+    number_ = number;
+    iteration_.emplace(writer_->begin_iteration(number));
+}
+
+Dump& Steps::dump() {
+    if (!dump_) dump_.emplace(iteration_->begin_dump(when_.time, when_.dt, when_.unit_si));
+    return *dump_;
 }
 
 Status Steps::close() {
@@ -206,18 +165,24 @@ Status Steps::put(const Part& part, const void* values) {
             invalid(fmt::format("variable '{}' on rank {}: was {}, is {}", part.variable, rank(),
                                 to_string(known->second.dtype), to_string(part.dtype))));
     const bool is_known = known != known_.end() && known->second.shape == part.shape;
-    if (is_known && !late_) return put_into(known->second.field, part, values);
-    const Known asked{{}, part.dtype, part.shape, part.species, part.constant};
-    const auto before = is_known ? known : news_.variables.emplace(part.variable, asked).first;
-    if (before->second.constant != part.constant)
+    if (is_known && !late_) {
+        news_.any = news_.any || part.box.extent.count() > 0;
+        return put_into(known->second.field, part, values);
+    }
+    const auto said = news_.variables.find(part.variable);
+    const bool is_said = said != news_.variables.end();
+    if ((is_said && said->second.constant != part.constant) ||
+        (known != known_.end() && known->second.constant != part.constant))
         return remember(invalid(
             fmt::format("variable '{}' was constant with another value, or none", part.variable)));
-    if (before->second.shape != part.shape)
-        return remember(
-            invalid(fmt::format("variable '{}' on rank {}: two shapes in step {}, {} "
-                                "and {}",
-                                part.variable, rank(), number_, to_string(before->second.shape),
-                                to_string(part.shape))));
+    if (is_said && !late_ && said->second.shape != part.shape)
+        return remember(invalid(fmt::format(
+            "variable '{}' on rank {}: two shapes in step {}, {} "
+            "and {}",
+            part.variable, rank(), number_, to_string(said->second.shape), to_string(part.shape))));
+    if (!is_known || is_said)
+        news_.variables.insert_or_assign(
+            part.variable, Known{{}, part.dtype, part.shape, part.species, part.constant});
     const Box& array = part.within ? *part.within : part.box;
     const auto* const bytes = static_cast<const std::byte*>(values);
     held_.push_back({part, {bytes, bytes + array.extent.count() * size_of(part.dtype)}});
@@ -225,10 +190,10 @@ Status Steps::put(const Part& part, const void* values) {
 }
 
 Status Steps::put_into(Field field, const Part& part, const void* values) {
-    if (!part.within) return dump_->put_bytes(field, part.box, values, part.dtype, Ownership::copy);
-    return dump_
-        ->put_within_bytes(field, part.box, values, part.within->extent, part.within->offset,
-                           part.dtype, Ownership::copy)
+    if (!part.within) return dump().put_bytes(field, part.box, values, part.dtype, Ownership::copy);
+    return dump()
+        .put_within_bytes(field, part.box, values, part.within->extent, part.within->offset,
+                          part.dtype, Ownership::copy)
         .with_context("variable '" + part.variable + "', memory selection");
 }
 
@@ -245,156 +210,6 @@ void Steps::set_attribute(Of of, const std::string& object, const std::string& n
     if (said != said_.end() && of != Of::iteration && (!late_ || said->second == value)) return;
     said_.insert_or_assign(key, value);
     news_.attributes.insert_or_assign(key, std::move(value));
-}
-
-// ------------------------------------------------------------------------- agreement
-
-base::Packer Steps::pack(const News& news) {
-    base::Packer to;
-    to.put(news.error);
-    to.put(static_cast<std::uint64_t>(news.variables.size()));
-    for (const auto& [name, one] : news.variables) {
-        to.put(name);
-        to.put(one.dtype);
-        to.put(one.shape);
-        to.put(one.species);
-        to.put(one.constant.has_value());
-        to.put(one.constant.value_or(0.0));
-    }
-    to.put(static_cast<std::uint64_t>(news.values.size()));
-    for (const auto& [name, value] : news.values) {
-        to.put(name);
-        pack_value(to, value);
-    }
-    to.put(static_cast<std::uint64_t>(news.attributes.size()));
-    for (const auto& [key, value] : news.attributes) {
-        to.put(std::get<Of>(key));
-        to.put(std::get<1>(key));
-        to.put(std::get<2>(key));
-        pack_value(to, value);
-    }
-    to.put(static_cast<std::uint64_t>(news.constants.size()));
-    for (const auto& [name, value] : news.constants) {
-        to.put(name);
-        to.put(value);
-    }
-    to.put(static_cast<std::uint64_t>(news.shares.size()));
-    for (const auto& [name, share] : news.shares) {
-        to.put(name);
-        to.put(share);
-    }
-    to.put(news.puts);
-    to.put(news.when.has_value());
-    to.put(news.when.value_or(When{}));
-    return to;
-}
-
-bool Steps::unpack(std::span<const std::byte> bytes, News& news) {
-    base::Unpacker from(bytes);
-    news.error = from.get_string();
-    for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
-        const std::string name = from.get_string();
-        const auto dtype = from.get<DType>();
-        Known one{{}, dtype, from.get<Shape>(), from.get_string()};
-        const bool is_constant = from.get<bool>();
-        const auto constant = from.get<double>();
-        if (is_constant) one.constant = constant;
-        news.variables.emplace(name, std::move(one));
-    }
-    for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
-        const std::string name = from.get_string();
-        news.values.emplace(name, unpack_value(from, from.get<std::uint64_t>()));
-    }
-    for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
-        const auto of = from.get<Of>();
-        std::string object = from.get_string();
-        std::string name = from.get_string();
-        news.attributes.emplace(Key(of, std::move(object), std::move(name)),
-                                unpack_value(from, from.get<std::uint64_t>()));
-    }
-    for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
-        const std::string name = from.get_string();
-        news.constants.emplace(name, from.get<double>());
-    }
-    for (auto n = from.get<std::uint64_t>(); n > 0 && from.good(); --n) {
-        const std::string name = from.get_string();
-        news.shares.emplace(name, from.get<std::array<std::uint64_t, 2>>());
-    }
-    news.puts = from.get<bool>();
-    const bool is_said = from.get<bool>();
-    const auto when = from.get<When>();
-    if (is_said) news.when = when;
-    return from.good();
-}
-
-// Of what several ranks say the lowest one's counts, but of variables all have to say the same.
-Status Steps::merge(News& agreed, News&& theirs, int rank,
-                    std::map<std::string, int>& said_by) const {
-    if (!theirs.error.empty()) return invalid(theirs.error);
-    for (const auto& [name, one] : theirs.variables) {
-        const auto [before, added] = agreed.variables.emplace(name, one);
-        if (added) said_by[name] = rank;
-        if (before->second.dtype != one.dtype || before->second.shape != one.shape)
-            return invalid(fmt::format("variable '{}' is {} {} on rank {} and {} {} on rank {}",
-                                       name, to_string(before->second.dtype),
-                                       to_string(before->second.shape), said_by[name],
-                                       to_string(one.dtype), to_string(one.shape), rank));
-    }
-    for (const auto& [name, share] : theirs.shares) {
-        auto& so_far = agreed.shares[name];  // of the lower ranks
-        if (share[0] != so_far[1])
-            return invalid(
-                fmt::format("particles of '{}' on rank {} begin at {}, and those of the ranks "
-                            "before it end at {}; they must follow each other",
-                            name, rank, share[0], so_far[1]));
-        so_far[1] += share[1];
-    }
-    agreed.values.merge(theirs.values);
-    agreed.attributes.merge(theirs.attributes);
-    agreed.constants.merge(theirs.constants);
-    agreed.puts = agreed.puts || theirs.puts;
-    if (!agreed.when) agreed.when = theirs.when;
-    return {};
-}
-
-Result<Steps::News> Steps::agree() {
-    note_shares();
-    const base::Packer mine = pack(news_);
-    news_ = {};
-    const auto all = exchange_->allgatherv(mine.bytes());
-    if (!all.ok()) return all.status();
-    News agreed;
-    std::map<std::string, int> said_by;
-    for (int r = 0; r < size(); ++r) {
-        News theirs;
-        if (!unpack((*all)[static_cast<std::size_t>(r)], theirs))
-            return Status{StatusCode::internal, fmt::format("rank {} sent a broken list", r)};
-        if (Status status = merge(agreed, std::move(theirs), r, said_by); !status.ok())
-            return status;
-    }
-    return agreed;
-}
-
-/// Puts of particles in order, and where this rank's lie.
-void Steps::note_shares() {
-    std::stable_sort(held_.begin(), held_.end(), [](const Held& a, const Held& b) {
-        return std::pair(a.part.variable, a.part.species.empty() ? 0 : a.part.box.offset[0]) <
-               std::pair(b.part.variable, b.part.species.empty() ? 0 : b.part.box.offset[0]);
-    });
-    for (const Held& held : held_) {
-        const Box& box = held.part.box;
-        if (box.extent.count() == 0) continue;
-        if (!held.part.constant) news_.puts = true;
-        if (held.part.species.empty()) continue;
-        const auto [share, added] =
-            news_.shares.emplace(held.part.variable, std::array{box.offset[0], box.extent[0]});
-        if (added) continue;
-        if (share->second[0] + share->second[1] != box.offset[0])
-            (void)remember(
-                invalid(fmt::format("particles of '{}' on rank {} leave some out before {}",
-                                    held.part.variable, rank(), box.offset[0])));
-        share->second[1] += box.extent[0];
-    }
 }
 
 // ------------------------------------------------------------------------- definitions
@@ -478,7 +293,7 @@ Status Steps::check_shares(const News& news) const {
 Status Steps::attach(const News& news) {
     for (const auto& [name, value] : news.values)
         if (Status status =
-                dump_->set_attribute(AttributeOwner::iteration(), attribute_name(name), value);
+                dump().set_attribute(AttributeOwner::iteration(), attribute_name(name), value);
             !status.ok())
             return status;
     for (const auto& [key, value] : news.attributes) {
@@ -521,7 +336,7 @@ Status Steps::attach(const Key& key, const AttributeValue& value) {
     if (of == Of::variable && first_)
         return writer_->set_attribute(AttributeOwner::file(), full, value);
     if (of == Of::variable && late_) return {};  // the file has its own since its first dump
-    return dump_->set_attribute(AttributeOwner::iteration(), full, value);
+    return dump().set_attribute(AttributeOwner::iteration(), full, value);
 }
 
 Status Steps::hand_over() {
@@ -529,7 +344,7 @@ Status Steps::hand_over() {
         const Part& part = held.part;
         const Field field = known_.at(part.variable).field;
         Status status = part.species.empty() ? put_into(field, part, held.values.data())
-                                             : dump_->put_particle_bytes(
+                                             : dump().put_particle_bytes(
                                                    field, part.box.extent.count(),
                                                    held.values.data(), part.dtype, Ownership::copy);
         if (!status.ok()) return status;
@@ -537,11 +352,18 @@ Status Steps::hand_over() {
     return {};
 }
 
+/// Of a step that is no dump, for the next one. Alike on all ranks, so that it is agreed on again.
+void Steps::keep(News news) {
+    news_.constants = std::move(news.constants);
+    for (auto& [key, value] : news.attributes)
+        if (std::get<Of>(key) != Of::iteration) news_.attributes.emplace(key, std::move(value));
+}
+
 /// Of a dump that begins late. @param when  unset: there is none.
 Status Steps::prepare(const News& news, std::optional<When>& when) {
     const When said = news.when.value_or(When{number_, static_cast<double>(number_)});
     const bool is_new = news.when && said.number >= number_;
-    if (!is_new && !news.puts) return {};  // nothing, or what was said before
+    if (!news.any || (!is_new && !news.puts)) return {};  // nothing, or what was said before
     if (said.number < number_)
         return invalid(
             fmt::format("iteration {} comes after {}: openPMD's are to count up, and "
@@ -563,13 +385,24 @@ Status Steps::end() {
         std::optional<When> when;
         if (status.ok()) status = prepare(*news, when);
         if (!status.ok() || !when) {  // alike on all ranks, and nothing has been handed over
+            if (status.ok()) keep(std::move(*news));
             held_.clear();
             return status;
         }
-        begin_dump(*when);
+        when_ = *when;
+        begin_iteration(when_.number);
     } else if (status.ok()) {
         status = define(*news);
     }
+    if (status.ok() && !news->any && news->values.empty()) {
+        keep(std::move(*news));
+        held_.clear();
+        status = iteration_->end();
+        iteration_.reset();
+        ++number_;
+        return status;
+    }
+    (void)dump();  // also of a rank that has put nothing
     // What all ranks have agreed on goes well or wrong on all of them alike, but hand_over(), of
     // which Iteration::end() tells the others.
     if (status.ok()) status = attach(*news);

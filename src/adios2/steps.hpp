@@ -7,6 +7,7 @@
 //    in end(), by one exchange; until then a copy of its values is held.
 //    What is known on all ranks goes to the Writer at once, unless dumps begin late: then all is
 //    held, as number and time of the dump are known in end() only.
+//  - A step in which no rank puts anything is no dump; what else it has said, the next one says.
 //  - After an error on one rank end() returns one on all.
 #pragma once
 
@@ -56,8 +57,8 @@ class Steps {
     std::uint64_t number() const { return number_; }
     bool in_step() const { return in_step_; }
     Status begin();
-    /// From now on a dump begins in end(), as say_when() says there. A step of nothing is none, and
-    /// attributes that change are set anew.
+    /// From now on a dump begins in end(), as say_when() says there, attributes that change are set
+    /// anew, and of several shapes of a variable in one step the last counts.
     void begin_late() { late_ = true; }
     void say_when(const When& when) { news_.when = when; }
     /// Of all particles of a species. @param name  "<species>/<record>".
@@ -105,7 +106,7 @@ class Steps {
         std::map<std::string, double> constants;
         std::map<std::string, std::array<std::uint64_t, 2>> shares;  ///< of particles: begin, count
         std::optional<When> when;
-        bool puts = false;
+        bool any = false, puts = false;  ///< values; such that are no constant
         std::string error;
     };
 
@@ -123,7 +124,9 @@ class Steps {
     Result<Species> species_of(const std::string& name);
     Status attach(const News& news);
     Status attach(const Key& key, const store::AttributeValue& value);
-    void begin_dump(const When& when);
+    void begin_iteration(std::uint64_t number);
+    Dump& dump();
+    void keep(News news);
     Status prepare(const News& news, std::optional<When>& when);
     void note_shares();
     Status check_shares(const News& news) const;
@@ -140,6 +143,7 @@ class Steps {
     std::map<std::string, Species> species_;
     std::map<std::string, double> constants_;
     std::optional<Iteration> iteration_;
+    When when_;  ///< of dump_, which begins with the first put
     std::optional<Dump> dump_;
     std::vector<Held> held_;
     News news_;

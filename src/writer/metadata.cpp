@@ -106,10 +106,10 @@ std::string to_string(const AttributedObject& object) {
 }
 
 std::string text_of(const store::AttributeValue& value) {
-    constexpr std::size_t k_most_bytes = 60;
+    constexpr std::size_t k_most_shown_bytes = 60;
     std::string text = std::visit(ToText{}, value);
-    if (text.size() <= k_most_bytes) return text;
-    return text.substr(0, k_most_bytes) + fmt::format("... ({} characters)", text.size());
+    if (text.size() <= k_most_shown_bytes) return text;
+    return text.substr(0, k_most_shown_bytes) + fmt::format("... ({} characters)", text.size());
 }
 
 void Metadata::set(const AttributedObject& object, const std::string& name,

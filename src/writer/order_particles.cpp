@@ -82,6 +82,7 @@ void Assembly::order_jobs() {
             groups[{field.particles->species, task_->jobs[i].chunk}].push_back(i);
     }
     for (const auto& [group, jobs] : groups) {
+        const std::uint64_t wanted = group.second;  // Clang before 16 captures no `group`
         std::vector<run::ParticleOrder::Record> records;
         bool any_position = false, any_codec = false, have_order = true;
         for (const std::size_t i : jobs) {
@@ -96,9 +97,8 @@ void Assembly::order_jobs() {
         }
         if (!any_position || !any_codec || !have_order) continue;
         const Layout& layout = *parts_.fields[job_fields_[jobs[0]]].layout;
-        const auto chunk =
-            std::find_if(layout.mine.begin(), layout.mine.end(),
-                         [&](const OwnedChunk& one) { return one.chunk == group.second; });
+        const auto chunk = std::find_if(layout.mine.begin(), layout.mine.end(),
+                                        [&](const OwnedChunk& one) { return one.chunk == wanted; });
         const auto order = std::make_shared<run::ParticleOrder>(
             std::move(records), stretches_of(*chunk, layout), parts_.session.budget);
         for (const std::size_t i : jobs) task_->jobs[i].order = order;

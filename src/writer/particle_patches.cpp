@@ -36,8 +36,8 @@ Range range_of(const T* values, std::uint64_t count) {
     const auto look = [&](T value, std::uint64_t lane) {
         const bool finite =
             value >= std::numeric_limits<T>::lowest() && value <= std::numeric_limits<T>::max();
-        least[lane] = finite & (value < least[lane]) ? value : least[lane];
-        most[lane] = finite & (value > most[lane]) ? value : most[lane];
+        least[lane] = (finite & (value < least[lane])) ? value : least[lane];
+        most[lane] = (finite & (value > most[lane])) ? value : most[lane];
     };
     std::uint64_t i = 0;
     for (; i + k_lanes <= count; i += k_lanes)

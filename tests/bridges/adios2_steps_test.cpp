@@ -192,6 +192,31 @@ TEST_F(Adios2Steps, single_values_and_attributes_are_attributes) {
               (std::vector<double>{1.0, 2.0}));
 }
 
+TEST_F(Adios2Steps, a_step_without_values_is_no_dump_and_the_next_says_its_attributes) {
+    on_ranks(2, [](Steps& steps) -> Status {
+        const std::vector<double> values(2, 1.0);
+        for (int n = 0; n < 4; ++n) {
+            (void)steps.begin();
+            // In the third on one rank alone.
+            if (n == 1 || n == 3 || (n == 2 && steps.rank() == 1))
+                if (Status s = steps.put(row(steps, "a", 2), values.data()); !s.ok()) return s;
+            if (n == 0) steps.set_attribute("", "code", std::string("gray scott"));
+            if (Status s = steps.end(); !s.ok()) return s;
+        }
+        (void)steps.begin();
+        return steps.end();
+    });
+    const auto reader = Reader::open(path_).value();
+    std::vector<std::uint64_t> there;
+    for (const auto& dump : reader->dumps()) there.push_back(dump.iteration);
+    EXPECT_EQ(there, (std::vector<std::uint64_t>{1, 2, 3}));
+    const auto& all = reader->attributes();
+    const auto code =
+        std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == "code"; });
+    ASSERT_NE(code, all.end());
+    EXPECT_EQ(std::get<std::string>(code->value), "gray scott");
+}
+
 TEST_F(Adios2Steps, an_error_of_one_rank_is_one_of_all_and_later_steps_go_on) {
     on_ranks(3, [](Steps& steps) -> Status {
         const std::vector<double> values(8, 1.0);

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import caesura
+import h5py
 import numpy as np
 import pytest
 
@@ -128,16 +129,15 @@ def write(tmp_path: Path, io: str, target: str) -> subprocess.CompletedProcess:
     return run(tmp_path, WRITE, configuration(tmp_path, io), target)
 
 
-def run_program(tmp_path: Path, io: str, target: str, ranks: int) -> None:
+def run_program(tmp_path: Path, io: str, target: str, ranks: int) -> subprocess.CompletedProcess:
     """The program of C++, whose memory has ghost cells."""
     command = [PROGRAM, configuration(tmp_path, io), target, str(STEPS)]
     if PARALLEL:
         command = ["mpirun", "-np", str(ranks), *command]
     env = {**os.environ, "ADIOS2_PLUGIN_PATH": str(PLUGINS)}
-    done = subprocess.run(
+    return subprocess.run(
         command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stderr
 
 
 def has_mpi() -> bool:
@@ -200,9 +200,13 @@ def test_what_the_engine_cannot_do_is_said_when_it_is_opened(tmp_path, more, wor
 
 @pytest.mark.parametrize("ranks", [1, 2, 4] if PARALLEL else [1])
 def test_a_program_writes_what_it_writes_by_bp5(tmp_path, ranks):
-    run_program(tmp_path, '<engine type="BP5"/>', "run.bp", ranks)
-    bounds = {"Bound": str(BOUND), "Bound.fields/dense": str(TIGHT)}
-    run_program(tmp_path, engine(tmp_path / "run.h5", **bounds), "ignored", ranks)
+    said = {"Bound": str(BOUND), "Bound.fields/dense": str(TIGHT), "Ranks": "all"}
+    for io, target in (
+        ('<engine type="BP5"/>', "run.bp"),
+        (engine(tmp_path / "run.h5", **said), "ignored"),
+    ):
+        done = run_program(tmp_path, io, target, ranks)
+        assert done.returncode == 0, done.stderr
     read = run(tmp_path, DUMP, "run.bp", "run.npz")
     assert read.returncode == 0, read.stderr
     wanted = np.load(tmp_path / "run.npz")
@@ -219,6 +223,62 @@ def test_a_program_writes_what_it_writes_by_bp5(tmp_path, ranks):
             assert np.abs(dense).max() <= TIGHT * (1 + 1e-6)
             assert (step["meshes/share"][...] == wanted[f"share@{n}"]).all()
             assert step.attrs["count"] == wanted[f"count@{n}"]
+
+
+OF_OPENPMD = BUILD / "tests/bridges/openpmd_program"
+CONFIG_OF_OPENPMD = """
+[adios2.engine]
+type = "plugin"
+pretend_engine = "bp4"
+[adios2.engine.parameters]
+PluginName = "caesura"
+PluginLibrary = "caesura_adios2"
+FileName = "run.h5"
+Ranks = "all"
+"""
+# What HDF5's backend says otherwise: a constant mesh is a dataset here, with these left out.
+OF_CONSTANTS = {"data/0/meshes/E/z", "data/10/meshes/E/z", "data/20/meshes/E/z"}
+
+
+def objects(file: h5py.File) -> dict:
+    found = {}
+    file.visititems(lambda name, one: found.__setitem__(name, one))
+    return found
+
+
+def assert_attributes_are_there(wanted, there, name: str) -> None:
+    for key, value in wanted.attrs.items():
+        if name in OF_CONSTANTS and key in ("value", "shape"):
+            continue
+        if key != "date":
+            assert np.array_equal(np.atleast_1d(value), np.atleast_1d(there.attrs[key])), name
+
+
+@pytest.mark.skipif(not OF_OPENPMD.exists(), reason="this build found no openPMD-api of its ADIOS2")
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_openpmd_api_writes_what_it_writes_by_hdf5(tmp_path, ranks):
+    (tmp_path / "caesura.toml").write_text(CONFIG_OF_OPENPMD)
+    env = {**os.environ, "ADIOS2_PLUGIN_PATH": str(PLUGINS)}
+    for name, config in (("plain.h5", "{}"), ("run.bp", "@caesura.toml")):
+        command = ["mpirun", "-np", str(ranks), OF_OPENPMD, name, config]
+        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    with h5py.File(tmp_path / "plain.h5") as plain, caesura.open(tmp_path / "run.h5") as ours:
+        assert_attributes_are_there(plain, ours, "/")
+        wanted, there = objects(plain), objects(ours)
+        assert len(wanted) == 58
+        for name, one in wanted.items():
+            assert_attributes_are_there(one, there[name], name)
+            if isinstance(one, h5py.Dataset):
+                assert one.dtype == there[name].dtype
+                assert np.array_equal(one[...], there[name][...]), name
+
+
+@pytest.mark.skipif(not PARALLEL, reason="this ADIOS2 has no MPI")
+def test_several_ranks_have_to_say_who_opens(tmp_path):
+    done = run_program(tmp_path, engine(tmp_path / "run.h5"), "ignored", 2)
+    assert done.returncode != 0
+    assert "'Ranks' is missing: 'all' where every rank" in done.stderr
 
 
 @of_the_wheel
