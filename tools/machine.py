@@ -22,6 +22,7 @@ PACKAGES = ROOT / "tools" / "packages.txt"
 CROSS_PACKAGES = PACKAGES.with_name("packages-aarch64.txt")
 BROWSER_PACKAGES = PACKAGES.with_name("packages-browser.txt")
 MPICH_PACKAGES = PACKAGES.with_name("packages-mpich.txt")
+CLANG_PACKAGES = PACKAGES.with_name("packages-clang.txt")
 DOCS_PACKAGES = PACKAGES.with_name("packages-docs.txt")
 VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
@@ -86,10 +87,12 @@ def may_install() -> bool:
 
 
 def ensure_test_packages() -> None:
-    """What single tests need, where it can be had: a browser, another MPI. They skip without."""
+    """What single tests need, where it can be had: a browser, another MPI, another compiler.
+    They skip without."""
     for label, listed, test in (
         ("packages for a browser", BROWSER_PACKAGES, "test_report_browser"),
         ("packages of MPICH", MPICH_PACKAGES, "test_other_mpi"),
+        ("packages of Clang", CLANG_PACKAGES, "compiles_with_clang"),
     ):
         if not may_install() or not missing_packages(listed):
             continue

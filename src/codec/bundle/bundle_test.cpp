@@ -400,7 +400,9 @@ TEST(Bundle, gives_back_boxes_and_between_them_exactly_the_fill_value) {
 }
 
 TEST(Bundle, refuses_boxes_that_do_not_lie_beside_each_other_in_the_canvas) {
-    const auto [canvas, parts] = painted<float>(0.0F);
+    const Painted both = painted<float>(0.0F);  // Clang before 16 captures no bindings
+    const auto& canvas = both.canvas;
+    const auto& parts = both.parts;
     const std::vector<float> values(canvas.shape.count());
     const auto refused = [&](auto change) {
         std::vector<BundlePart> wrong = parts;

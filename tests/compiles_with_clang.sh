@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Compile the library with Clang, where a warning is an error, and run tests of the codec: it writes
+# and reads the same bytes as with GCC (golden files included). Exit code 77: there is no clang++.
+#   compiles_with_clang.sh SOURCE_DIR BUILD_DIR TEST...
+set -euo pipefail
+source=$1 build=$2
+if ! command -v clang++ >/dev/null; then
+    echo "clang++ is not installed; tools/packages-clang.txt names what this test needs"
+    exit 77
+fi
+# -O0: half of the time. The codec's kernels keep the optimisation that they ask for.
+cmake -S "$source" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -DNDEBUG" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
+    -DCAESURA_MPI=OFF -DCAESURA_SERVICE=OFF -DCAESURA_FORTRAN=OFF -DCAESURA_LAB=OFF \
+    -DCAESURA_MINIAPPS=OFF >"$build.log" 2>&1 || { tail -20 "$build.log"; exit 1; }
+cmake --build "$build" --target caesura_shared h5caesura "${@:3}" >>"$build.log" 2>&1 ||
+    { tail -40 "$build.log"; exit 1; }
+for test in "${@:3}"; do
+    "$build/src/codec/$test"
+done
