@@ -103,10 +103,15 @@ def run_tests(sources: Path) -> None:
     run_stage(f"a fresh {release}", fresh, log="debian-system")
     packages = sorted(str(path) for path in PLACE.glob("*.deb") if "-dbgsym_" not in path.name)
     command = ["autopkgtest", *packages, str(sources), "--no-built-binaries", "--apt-upgrade"]
+    command += ["--output-dir", str(PLACE / "tests")]
+    # autopkgtest's chroot has no /proc, through which a program shares memory with a service.
+    # Its exit status 2: one test was skipped, as that of a package which this release lacks.
+    mount = 'mount -t proc proc "$0/proc" || exit; "$@"; code=$?; [ $code -eq 2 ] || exit $code'
+    with_processes = ["unshare", "--mount", "sh", "-c", mount, str(SYSTEM)]
     try:
         run_stage(
             "packages installed and tested",
-            [*command, "--output-dir", str(PLACE / "tests"), "--", "chroot", str(SYSTEM)],
+            [*with_processes, *command, "--", "chroot", str(SYSTEM)],
             log="debian-tests",
             env=environment_of_tests(),
         )

@@ -178,8 +178,9 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
     void end() {
         if (openpmd_) find_paths();
         said_.clear();
+        value_types_.clear();
         say_attributes();
-        if (openpmd_) require(openpmd_->end(said_));
+        if (openpmd_) openpmd_->end(said_, value_types_);
         require(steps_->end());
     }
     /// Where openPMD-api says that meshes and particles are.
@@ -257,6 +258,8 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
         if (values.empty()) return;
         AttributeValue value = attribute_of(values.data(), values.size(), attribute.IsValue());
         if (openpmd_) {
+            if constexpr (k_is_array_type<T>)
+                if (full.ends_with("/value")) value_types_.emplace(full, dtype_of<T>());
             said_.emplace(full, std::move(value));
             return;
         }
@@ -274,6 +277,7 @@ class Engine final : public adios2::plugin::PluginEngineInterface {
     std::unique_ptr<caesura::adios::Steps> steps_;
     std::optional<caesura::adios::OpenPmd> openpmd_;
     std::map<std::string, AttributeValue> said_;  ///< to openpmd_
+    std::map<std::string, caesura::DType> value_types_;
     bool steps_are_said_ = false;
 };
 

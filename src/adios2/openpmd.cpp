@@ -124,39 +124,47 @@ Status OpenPmd::put(Part part, const void* values) {
         part.variable = place.species + "/" + place.name;
         part.species = place.species;
     }
+    put_.insert(part.variable);
     return steps_.put(part, values);
 }
 
-Status OpenPmd::end(const std::map<std::string, AttributeValue>& attributes) {
+void OpenPmd::end(const std::map<std::string, AttributeValue>& attributes,
+                  const std::map<std::string, DType>& types) {
     When when;
-    bool is_said = iteration_.has_value();
+    std::optional<std::uint64_t> number = iteration_;
     if (const auto snapshot = attributes.find("/data/snapshot"); snapshot != attributes.end())
-        if (const auto numbers = naturals_of(snapshot->second); !is_said && numbers.size() == 1) {
-            is_said = true;
-            when.number = numbers[0];
+        if (const auto all = naturals_of(snapshot->second); !number && all.size() == 1)
+            number = all[0];
+    // A rank that puts nothing knows it from what it says: iterations count up.
+    if (!number)
+        for (const auto& [path, value] : attributes) {
+            const auto of = place_of(path, meshes_, particles_).iteration;
+            if (of && *of >= std::max(number.value_or(0), steps_.number())) number = of;
         }
-    if (iteration_) when.number = *iteration_;
-    iteration_.reset();
+    when.number = number.value_or(0);
     for (const auto& [path, value] : attributes) {
         const Place place = place_of(path, meshes_, particles_);
-        if (place.iteration && (!is_said || place.iteration != when.number)) continue;
+        if (place.iteration && place.iteration != number) continue;
         const std::string base = path.substr(0, path.rfind('/'));
         const auto constant = attributes.find(base + "/value");
         const auto shape = attributes.find(base + "/shape");
-        Status status;
-        if (constant == attributes.end() || shape == attributes.end())
-            status = say(place, value, when);
-        else if (path == constant->first)
-            status = say_constant(place, value, shape->second);
-        else if (path != shape->first)
-            status = say(place, value, when);
-        if (!status.ok()) return status;
+        if (constant == attributes.end() || shape == attributes.end()) {
+            say(place, value, when);
+        } else if (path == constant->first) {
+            const auto type = types.find(path);
+            const DType dtype = type == types.end() ? float64 : type->second;
+            if (Status s = say_constant(place, value, shape->second, dtype); !s.ok())
+                (void)steps_.refuse(s.message());
+        } else if (path != shape->first) {
+            say(place, value, when);
+        }
     }
-    if (is_said) steps_.say_when(when);
-    return {};
+    if (number) steps_.say_when(when);
+    iteration_.reset();
+    put_.clear();
 }
 
-Status OpenPmd::say(const Place& place, const AttributeValue& value, When& when) {
+void OpenPmd::say(const Place& place, const AttributeValue& value, When& when) {
     const std::size_t slash = place.name.rfind('/');
     const bool is_below = slash != std::string::npos;
     const std::string object = is_below ? place.name.substr(0, slash) : "";
@@ -187,21 +195,32 @@ Status OpenPmd::say(const Place& place, const AttributeValue& value, When& when)
                 steps_.set_attribute(Of::species, place.species, name, value);
             break;
     }
-    return {};
 }
 
 // A mesh has its constant as what readers find where nobody has put a value; one is put, so that it
 // is in the dump.
 Status OpenPmd::say_constant(const Place& place, const AttributeValue& value,
-                             const AttributeValue& shape) {
+                             const AttributeValue& shape, DType dtype) {
     const std::string name = place.name.substr(0, place.name.rfind('/'));
-    if (place.kind == Place::Kind::particles)
-        steps_.say_constant(place.species + "/" + name, double_of(value));
-    if (place.kind != Place::Kind::meshes || steps_.rank() != 0) return {};
     const std::vector<std::uint64_t> extents = naturals_of(shape);
+    const bool is_empty = std::find(extents.begin(), extents.end(), 0) != extents.end();
+    if (place.kind == Place::Kind::particles) {
+        const std::string variable = place.species + "/" + name;
+        if (put_.contains(variable)) return {};  // was said in an earlier step
+        if (!is_empty) {
+            steps_.say_constant(variable, double_of(value));
+            return {};
+        }
+        // openPMD-api says so that there are no particles yet.
+        Part none{variable, dtype, Shape::filled(1, 0), {{0}, {0}}};
+        none.species = place.species;
+        return steps_.put(none, &value);
+    }
+    if (place.kind != Place::Kind::meshes || steps_.rank() != 0 || is_empty) return {};
     if (extents.empty() || extents.size() > static_cast<std::size_t>(k_max_rank))
         return invalid(
             fmt::format("constant '{}' has {} axes; 1 to 4 can be written", name, extents.size()));
+    if (put_.contains(name)) return {};
     Part part{name, float64, Shape(std::span(extents)), {}};
     part.box.offset = Shape::filled(part.shape.rank(), 0);
     part.box.extent = Shape::filled(part.shape.rank(), 1);

@@ -3,6 +3,8 @@
 // Knows no ADIOS2.
 #pragma once
 
+#include <set>
+
 #include "adios2/steps.hpp"
 
 namespace caesura::adios {
@@ -39,17 +41,20 @@ class OpenPmd {
     }
     /// @param part  its variable by path.
     Status put(Part part, const void* values);
-    /// Before Steps::end(). @param attributes  all that there are, by path.
-    Status end(const std::map<std::string, store::AttributeValue>& attributes);
+    /// Before Steps::end(), which tells all ranks what was wrong on one.
+    /// @param attributes  all that there are, by path. @param types  of those that are ".../value".
+    void end(const std::map<std::string, store::AttributeValue>& attributes,
+             const std::map<std::string, DType>& types);
 
   private:
-    Status say(const Place& place, const store::AttributeValue& value, When& when);
+    void say(const Place& place, const store::AttributeValue& value, When& when);
     Status say_constant(const Place& place, const store::AttributeValue& value,
-                        const store::AttributeValue& shape);
+                        const store::AttributeValue& shape, DType dtype);
 
     Steps& steps_;
     std::string meshes_ = "meshes/", particles_ = "particles/";
     std::optional<std::uint64_t> iteration_;  ///< of this step, as paths name it
+    std::set<std::string> put_;               ///< in this step
 };
 
 }  // namespace caesura::adios

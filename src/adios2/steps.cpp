@@ -166,7 +166,8 @@ Status Steps::put(const Part& part, const void* values) {
                                 to_string(known->second.dtype), to_string(part.dtype))));
     const bool is_known = known != known_.end() && known->second.shape == part.shape;
     if (is_known && !late_) {
-        news_.any = news_.any || part.box.extent.count() > 0;
+        if (part.box.extent.count() == 0) return {};  // no reason for a dump
+        news_.any = true;
         return put_into(known->second.field, part, values);
     }
     const auto said = news_.variables.find(part.variable);
@@ -180,7 +181,7 @@ Status Steps::put(const Part& part, const void* values) {
             "variable '{}' on rank {}: two shapes in step {}, {} "
             "and {}",
             part.variable, rank(), number_, to_string(said->second.shape), to_string(part.shape))));
-    if (!is_known || is_said)
+    if (!is_known || late_)  // late: another rank may have put before the shape grew
         news_.variables.insert_or_assign(
             part.variable, Known{{}, part.dtype, part.shape, part.species, part.constant});
     const Box& array = part.within ? *part.within : part.box;
@@ -227,9 +228,11 @@ Status Steps::define(const std::string& variable, const Known& asked, const News
         if (known->second.dtype != asked.dtype)
             return invalid(fmt::format("variable '{}' was {} and is {}", variable,
                                        to_string(known->second.dtype), to_string(asked.dtype)));
+        if (known->second.shape == asked.shape) return {};
+        if (asked.species.empty())
+            if (Status s = writer_->reshape(known->second.field, asked.shape); !s.ok()) return s;
         known->second.shape = asked.shape;
-        return asked.species.empty() ? writer_->reshape(known->second.field, asked.shape)
-                                     : Status{};
+        return {};
     }
     Result<Field> field = Status{};
     if (asked.species.empty()) {
@@ -262,9 +265,9 @@ Status Steps::define(const News& news) {
     for (const auto& [variable, asked] : news.variables)
         if (Status status = define(variable, asked, news); !status.ok()) return status;
     for (const auto& [name, value] : news.constants) {
-        const auto [before, added] = constants_.emplace(name, value);
-        if (!added && before->second == value) continue;
-        if (!added)
+        const auto before = constants_.find(name);
+        if (before != constants_.end() && before->second == value) continue;
+        if (before != constants_.end())
             return invalid(fmt::format("constant '{}' was {} and is {}; it must stay as it was",
                                        name, before->second, value));
         const std::string species_name = name.substr(0, name.find('/'));
@@ -274,6 +277,7 @@ Status Steps::define(const News& news) {
                                                      value, record_options(news.attributes, name));
             !status.ok())
             return status;
+        constants_.emplace(name, value);
     }
     return {};
 }
@@ -324,13 +328,17 @@ Status Steps::attach(const Key& key, const AttributeValue& value) {
                                                              : AttributeOwner::record(one.field),
                                       in_file, value);
     }
-    if (of == Of::record || (late_ && of == Of::variable && !object.empty()))
-        return {};  // of a constant, which has options, or of a group of nothing
+    const bool is_of_nothing = of == Of::record || (late_ && of == Of::variable && !object.empty());
+    if (is_of_nothing || (of == Of::species && !species_.contains(object))) {
+        // A constant has options; what has no values yet may have some in the next step.
+        const auto constant = constants_.lower_bound(object);
+        if (constant == constants_.end() || !constant->first.starts_with(object))
+            news_.attributes.emplace(key, value);
+        return {};
+    }
     if (of == Of::meshes) return writer_->set_attribute(AttributeOwner::meshes(), name, value);
     if (of == Of::species) {
-        const auto species = species_.find(object);
-        if (species == species_.end()) return {};
-        return writer_->set_attribute(AttributeOwner::species(species->second), name, value);
+        return writer_->set_attribute(AttributeOwner::species(species_.at(object)), name, value);
     }
     const std::string full = object.empty() ? in_file : attribute_name(object + "/" + name);
     if (of == Of::variable && first_)
@@ -352,10 +360,10 @@ Status Steps::hand_over() {
     return {};
 }
 
-/// Of a step that is no dump, for the next one. Alike on all ranks, so that it is agreed on again.
-void Steps::keep(News news) {
-    news_.constants = std::move(news.constants);
-    for (auto& [key, value] : news.attributes)
+/// What a step that is no dump has said goes to the next one.
+void Steps::keep(Said said) {
+    news_.constants = std::move(said.constants);
+    for (auto& [key, value] : said.attributes)
         if (std::get<Of>(key) != Of::iteration) news_.attributes.emplace(key, std::move(value));
 }
 
@@ -378,6 +386,7 @@ Status Steps::prepare(const News& news, std::optional<When>& when) {
 
 Status Steps::end() {
     if (!in_step()) return invalid("EndStep without BeginStep");
+    Said mine{news_.attributes, news_.constants};
     auto news = agree();
     in_step_ = false;
     Status status = news.status();
@@ -385,7 +394,7 @@ Status Steps::end() {
         std::optional<When> when;
         if (status.ok()) status = prepare(*news, when);
         if (!status.ok() || !when) {  // alike on all ranks, and nothing has been handed over
-            if (status.ok()) keep(std::move(*news));
+            keep(std::move(mine));
             held_.clear();
             return status;
         }
@@ -395,7 +404,7 @@ Status Steps::end() {
         status = define(*news);
     }
     if (status.ok() && !news->any && news->values.empty()) {
-        keep(std::move(*news));
+        keep(std::move(mine));
         held_.clear();
         status = iteration_->end();
         iteration_.reset();
@@ -411,11 +420,13 @@ Status Steps::end() {
     // What other puts of this step have handed over goes too: a put that is refused costs the dump.
     if (!status.ok()) (void)dump_->put_bytes(Field{~0u}, {}, nullptr, float32, Ownership::copy);
     const Status ended = iteration_->end();
+    if (status.ok()) status = ended;
+    if (!status.ok()) keep(std::move(mine));
+    first_ = first_ && !status.ok();
     dump_.reset();
     iteration_.reset();
     ++number_;
-    first_ = false;
-    return status.ok() ? ended : status;
+    return status;
 }
 
 }  // namespace caesura::adios

@@ -58,7 +58,7 @@ class Steps {
     bool in_step() const { return in_step_; }
     Status begin();
     /// From now on a dump begins in end(), as say_when() says there, attributes that change are set
-    /// anew, and of several shapes of a variable in one step the last counts.
+    /// anew, and of several shapes of a variable in one step the largest counts.
     void begin_late() { late_ = true; }
     void say_when(const When& when) { news_.when = when; }
     /// Of all particles of a species. @param name  "<species>/<record>".
@@ -110,6 +110,11 @@ class Steps {
         std::string error;
     };
 
+    struct Said {
+        std::map<Key, store::AttributeValue> attributes;
+        std::map<std::string, double> constants;
+    };
+
     Steps(Settings settings, std::unique_ptr<Writer> writer, std::unique_ptr<Communicator> exchange)
         : settings_(std::move(settings)),
           writer_(std::move(writer)),
@@ -126,7 +131,7 @@ class Steps {
     Status attach(const Key& key, const store::AttributeValue& value);
     void begin_iteration(std::uint64_t number);
     Dump& dump();
-    void keep(News news);
+    void keep(Said said);
     Status prepare(const News& news, std::optional<When>& when);
     void note_shares();
     Status check_shares(const News& news) const;

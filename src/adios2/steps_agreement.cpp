@@ -56,6 +56,14 @@ AttributeValue unpack_value(base::Unpacker& from, std::uint64_t index) {
     }
 }
 
+/// Whether no extent of `a` is larger than that of `b`.
+bool fits(const Shape& a, const Shape& b) {
+    if (a.rank() != b.rank()) return false;
+    for (int axis = 0; axis < a.rank(); ++axis)
+        if (a[axis] > b[axis]) return false;
+    return true;
+}
+
 }  // namespace
 
 base::Packer Steps::pack(const News& news) {
@@ -145,7 +153,11 @@ Status Steps::merge(News& agreed, News&& theirs, int rank,
     for (const auto& [name, one] : theirs.variables) {
         const auto [before, added] = agreed.variables.emplace(name, one);
         if (added) said_by[name] = rank;
-        if (before->second.dtype != one.dtype || before->second.shape != one.shape)
+        // A rank may have put its last values before a program enlarged a dataset.
+        if (late_ && before->second.dtype == one.dtype && fits(before->second.shape, one.shape))
+            before->second.shape = one.shape;
+        const bool is_smaller = late_ && fits(one.shape, before->second.shape);
+        if (before->second.dtype != one.dtype || (before->second.shape != one.shape && !is_smaller))
             return invalid(fmt::format("variable '{}' is {} {} on rank {} and {} {} on rank {}",
                                        name, to_string(before->second.dtype),
                                        to_string(before->second.shape), said_by[name],
@@ -163,9 +175,10 @@ Status Steps::merge(News& agreed, News&& theirs, int rank,
     agreed.values.merge(theirs.values);
     agreed.attributes.merge(theirs.attributes);
     agreed.constants.merge(theirs.constants);
+    // Which iteration it is knows best who has values of it.
+    if (theirs.when && (!agreed.when || (theirs.any && !agreed.any))) agreed.when = theirs.when;
     agreed.any = agreed.any || theirs.any;
     agreed.puts = agreed.puts || theirs.puts;
-    if (!agreed.when) agreed.when = theirs.when;
     return {};
 }
 

@@ -217,6 +217,43 @@ TEST_F(Adios2Steps, a_step_without_values_is_no_dump_and_the_next_says_its_attri
     EXPECT_EQ(std::get<std::string>(code->value), "gray scott");
 }
 
+TEST_F(Adios2Steps, a_step_in_which_all_put_no_values_is_no_dump) {
+    on_ranks(2, [](Steps& steps) -> Status {
+        const std::vector<double> values(2, 1.0);
+        for (int n = 0; n < 4; ++n) {
+            (void)steps.begin();
+            Part part = row(steps, "a", 2);
+            if (n == 1 || n == 2) part.box.extent = {0, 2};
+            // In the second step on one rank alone.
+            if (n != 1 || steps.rank() == 0)
+                if (Status s = steps.put(part, values.data()); !s.ok()) return s;
+            if (Status s = steps.end(); !s.ok()) return s;
+        }
+        return {};
+    });
+    const auto reader = Reader::open(path_).value();
+    ASSERT_EQ(reader->dumps().size(), 2u);
+    EXPECT_EQ(reader->dumps()[1].iteration, 3u);
+}
+
+TEST_F(Adios2Steps, what_a_failed_step_has_said_the_next_one_says) {
+    on_ranks(2, [](Steps& steps) -> Status {
+        const std::vector<double> values(8, 1.0);
+        for (const bool fails : {true, false}) {
+            (void)steps.begin();
+            (void)steps.put(row(steps, "a", fails && steps.rank() == 1 ? 3 : 2), values.data());
+            steps.set_attribute("", "code", std::string("gray scott"));
+            EXPECT_EQ(steps.end().ok(), !fails);
+        }
+        return {};
+    });
+    const auto reader = Reader::open(path_).value();
+    ASSERT_EQ(reader->dumps().size(), 1u);
+    bool found = false;
+    for (const auto& one : reader->attributes()) found |= one.name == "code";
+    EXPECT_TRUE(found);
+}
+
 TEST_F(Adios2Steps, an_error_of_one_rank_is_one_of_all_and_later_steps_go_on) {
     on_ranks(3, [](Steps& steps) -> Status {
         const std::vector<double> values(8, 1.0);

@@ -261,7 +261,9 @@ def test_openpmd_api_writes_what_it_writes_by_hdf5(tmp_path, ranks):
     env = {**os.environ, "ADIOS2_PLUGIN_PATH": str(PLUGINS)}
     for name, config in (("plain.h5", "{}"), ("run.bp", "@caesura.toml")):
         command = ["mpirun", "-np", str(ranks), OF_OPENPMD, name, config]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120
+        )
         assert done.returncode == 0, done.stderr
     with h5py.File(tmp_path / "plain.h5") as plain, caesura.open(tmp_path / "run.h5") as ours:
         assert_attributes_are_there(plain, ours, "/")
