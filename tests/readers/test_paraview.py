@@ -22,6 +22,8 @@ import pytest
 from elsewhere import NONE, READERS_PYTHON
 
 SCRIPT = Path(__file__).with_name("paraview_picture.py")
+# A server that resets itself when its last client leaves may refuse the next one meanwhile.
+SCREEN = ["-screen", "0", "1280x1024x24", "-nolisten", "tcp", "-noreset"]
 PVPYTHON, XVFB = shutil.which("pvpython"), shutil.which("Xvfb")
 BOUND = 1e-3
 
@@ -64,7 +66,7 @@ def display() -> Iterator[str]:
     """An X server's, on a number that is free. The server says it when it takes connections."""
     told, tell = os.pipe()
     server = subprocess.Popen(
-        [str(XVFB), "-displayfd", str(tell), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
+        [str(XVFB), "-displayfd", str(tell), *SCREEN],
         pass_fds=[tell],
         stderr=subprocess.DEVNULL,
     )
