@@ -214,7 +214,7 @@ Status OpenPmd::say_constant(const Place& place, const AttributeValue& value,
         // openPMD-api says so that there are no particles yet.
         Part none{variable, dtype, Shape::filled(1, 0), {{0}, {0}}};
         none.species = place.species;
-        return steps_.put(none, &value);
+        return steps_.put(none, nullptr);
     }
     if (place.kind != Place::Kind::meshes || steps_.rank() != 0 || is_empty) return {};
     if (extents.empty() || extents.size() > static_cast<std::size_t>(k_max_rank))

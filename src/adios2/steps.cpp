@@ -307,15 +307,20 @@ Status Steps::attach(const News& news) {
     return {};
 }
 
+/// By its name; a component stands for its record.
+template <class Objects>
+auto find_object(const Objects& all, Of of, const std::string& object) {
+    const auto found = all.find(object);
+    if (found != all.end() || of != Of::record) return found;
+    const auto component = all.lower_bound(object + "/");
+    return component != all.end() && component->first.starts_with(object + "/") ? component
+                                                                                : all.end();
+}
+
 Status Steps::attach(const Key& key, const AttributeValue& value) {
     const auto& [of, object, name] = key;
-    // A component stands for its record.
-    auto known = known_.lower_bound(object);
-    if (of == Of::record && known != known_.end() && known->first != object)
-        known = known_.lower_bound(object + "/");
-    const bool is_of_it =
-        known != known_.end() && !object.empty() &&
-        (known->first == object || (of == Of::record && known->first.starts_with(object + "/")));
+    const auto known = object.empty() ? known_.end() : find_object(known_, of, object);
+    const bool is_of_it = known != known_.end();
     const std::string in_file = late_ ? name : attribute_name(name);
     if (is_of_it) {
         const Known& one = known->second;
@@ -331,8 +336,7 @@ Status Steps::attach(const Key& key, const AttributeValue& value) {
     const bool is_of_nothing = of == Of::record || (late_ && of == Of::variable && !object.empty());
     if (is_of_nothing || (of == Of::species && !species_.contains(object))) {
         // A constant has options; what has no values yet may have some in the next step.
-        const auto constant = constants_.lower_bound(object);
-        if (constant == constants_.end() || !constant->first.starts_with(object))
+        if (find_object(constants_, of, object) == constants_.end())
             news_.attributes.emplace(key, value);
         return {};
     }
@@ -361,9 +365,9 @@ Status Steps::hand_over() {
 }
 
 /// What a step that is no dump has said goes to the next one.
-void Steps::keep(Said said) {
-    news_.constants = std::move(said.constants);
-    for (auto& [key, value] : said.attributes)
+void Steps::keep(News news) {
+    news_.constants = std::move(news.constants);
+    for (auto& [key, value] : news.attributes)
         if (std::get<Of>(key) != Of::iteration) news_.attributes.emplace(key, std::move(value));
 }
 
@@ -386,8 +390,9 @@ Status Steps::prepare(const News& news, std::optional<When>& when) {
 
 Status Steps::end() {
     if (!in_step()) return invalid("EndStep without BeginStep");
-    Said mine{news_.attributes, news_.constants};
-    auto news = agree();
+    note_shares();
+    News mine = std::exchange(news_, {});
+    auto news = agree(mine);
     in_step_ = false;
     Status status = news.status();
     if (late_) {

@@ -110,11 +110,6 @@ class Steps {
         std::string error;
     };
 
-    struct Said {
-        std::map<Key, store::AttributeValue> attributes;
-        std::map<std::string, double> constants;
-    };
-
     Steps(Settings settings, std::unique_ptr<Writer> writer, std::unique_ptr<Communicator> exchange)
         : settings_(std::move(settings)),
           writer_(std::move(writer)),
@@ -122,7 +117,7 @@ class Steps {
 
     static base::Packer pack(const News& news);
     static bool unpack(std::span<const std::byte> bytes, News& news);
-    Result<News> agree();
+    Result<News> agree(const News& mine);
     Status merge(News& agreed, News&& theirs, int rank, std::map<std::string, int>& said_by) const;
     Status define(const News& news);
     Status define(const std::string& variable, const Known& asked, const News& news);
@@ -131,7 +126,7 @@ class Steps {
     Status attach(const Key& key, const store::AttributeValue& value);
     void begin_iteration(std::uint64_t number);
     Dump& dump();
-    void keep(Said said);
+    void keep(News news);
     Status prepare(const News& news, std::optional<When>& when);
     void note_shares();
     Status check_shares(const News& news) const;

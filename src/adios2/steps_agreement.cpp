@@ -154,10 +154,10 @@ Status Steps::merge(News& agreed, News&& theirs, int rank,
         const auto [before, added] = agreed.variables.emplace(name, one);
         if (added) said_by[name] = rank;
         // A rank may have put its last values before a program enlarged a dataset.
-        if (late_ && before->second.dtype == one.dtype && fits(before->second.shape, one.shape))
-            before->second.shape = one.shape;
-        const bool is_smaller = late_ && fits(one.shape, before->second.shape);
-        if (before->second.dtype != one.dtype || (before->second.shape != one.shape && !is_smaller))
+        Shape& shape = before->second.shape;
+        if (late_ && before->second.dtype == one.dtype && fits(shape, one.shape)) shape = one.shape;
+        const bool agrees = late_ ? fits(one.shape, shape) : one.shape == shape;
+        if (before->second.dtype != one.dtype || !agrees)
             return invalid(fmt::format("variable '{}' is {} {} on rank {} and {} {} on rank {}",
                                        name, to_string(before->second.dtype),
                                        to_string(before->second.shape), said_by[name],
@@ -182,11 +182,8 @@ Status Steps::merge(News& agreed, News&& theirs, int rank,
     return {};
 }
 
-Result<Steps::News> Steps::agree() {
-    note_shares();
-    const base::Packer mine = pack(news_);
-    news_ = {};
-    const auto all = exchange_->allgatherv(mine.bytes());
+Result<Steps::News> Steps::agree(const News& mine) {
+    const auto all = exchange_->allgatherv(pack(mine).bytes());
     if (!all.ok()) return all.status();
     News agreed;
     std::map<std::string, int> said_by;
