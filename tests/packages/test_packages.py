@@ -76,6 +76,8 @@ FOUND_BY_CMAKE = {
     "kissfft/kissfft.hh": "libkissfft-dev",
     "toml++/toml.h": "libtomlplusplus-dev",
 }
+# What stands beside the names in pkg_check_modules.
+PKG_CHECK_MODULES_WORDS = {"REQUIRED", "QUIET", "IMPORTED_TARGET", "GLOBAL"}
 OPTIONAL_FINDS = {
     "ADIOS2",
     "AMReX",
@@ -151,7 +153,7 @@ def found_by_cmake() -> set[str]:
             names.update(re.findall(r"find_package\((\w+)", text))
             names.update(re.findall(r"find_path\(\w+ ([\w+/.]+)", text))
             for modules in re.findall(r"pkg_check_modules\(\w+ ([^)]*)\)", text):
-                words = set(modules.split()) - {"REQUIRED", "QUIET", "IMPORTED_TARGET"}
+                words = set(modules.split()) - PKG_CHECK_MODULES_WORDS
                 names.update(re.split(r"[<>=]", word)[0] for word in words if "$" not in word)
     return names
 
