@@ -44,6 +44,7 @@ if(TARGET caesura_adios2_engine)
         "Where to install the plugins of ADIOS2, for ADIOS2_PLUGIN_PATH")
     install(TARGETS caesura_adios2_engine caesura_adios2_operator
             LIBRARY DESTINATION ${CAESURA_ADIOS2_DIR})
+    add_dependencies(caesura_installed caesura_adios2_engine caesura_adios2_operator)
 endif()
 if(TARGET caesura_serve)
     install(TARGETS caesura_serve RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

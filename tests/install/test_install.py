@@ -3,6 +3,7 @@ checkout and run, and stock h5py reads what they wrote through the installed fil
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -13,6 +14,9 @@ from pathlib import Path
 import pytest
 from outside import run
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from launching import environment, on_ranks
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CAESURA_BUILD", ROOT / "build"))
 READ = """
@@ -22,6 +26,54 @@ with h5py.File(sys.argv[1]) as file:
     data = file["data"]
     said = {number: float(data[number]["meshes/temperature"][...].sum()) for number in data}
     print(json.dumps(said))
+"""
+
+
+FORTRAN_WITH_MPI = """
+program ranks
+  use, intrinsic :: iso_fortran_env, only: real32
+  use mpi
+  use caesura
+  use caesura_mpi
+  implicit none
+  type(caesura_writer) :: writer
+  type(caesura_field) :: field
+  integer :: code, rank
+  real(real32) :: values(8)
+  call MPI_Init(code)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+  values = 1.0 + rank
+  call caesura_create_mpi(writer, 'ranks.h5', MPI_COMM_WORLD)
+  call caesura_define_field(writer, 'temperature', caesura_float32, [16], field)
+  call caesura_begin_iteration(writer, 0)
+  call caesura_begin_dump(writer, time=0d0, dt=1d0)
+  call caesura_put(writer, field, values, offset=[8 * rank])
+  call caesura_end_iteration(writer)
+  call caesura_close(writer)
+  if (writer%code /= caesura_ok) then
+    print *, writer%message
+    call MPI_Abort(MPI_COMM_WORLD, 1, code)
+  end if
+  call MPI_Finalize(code)
+end program
+"""
+
+
+ADIOS2_ENGINE = """
+<adios-config><io name="output"><engine type="plugin">
+  <parameter key="PluginName" value="caesura"/>
+  <parameter key="PluginLibrary" value="caesura_adios2"/>
+  <parameter key="FileName" value="run.h5"/>
+</engine></io></adios-config>
+"""
+ADIOS2_PROGRAM = """
+import adios2, numpy
+io = adios2.Adios("adios2.xml").declare_io("output")
+values = numpy.full(16, 3, numpy.float32)
+variable = io.define_variable("temperature", values, [16], [0], [16])
+with adios2.Stream(io, "ignored", "w") as stream:
+    for _ in stream.steps(1):
+        stream.write(variable, values)
 """
 
 
@@ -110,11 +162,48 @@ def test_the_client_of_a_service_is_in_the_library(prefix, lib, tmp_path):
     assert "nobody-listens.sock: cannot connect" in run(tmp_path / "ask", cwd=tmp_path)
 
 
+def test_what_is_installed_is_what_caesura_installed_builds(prefix):
+    asked = run("ninja", "-C", BUILD, "-t", "query", "caesura_installed")
+    made = {(BUILD / line.strip()).resolve().name for line in asked.splitlines()}
+    binaries = (b"\x7fELF", b"!<ar")
+    for path in prefix.rglob("*"):
+        if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] in binaries:
+            assert path.name in made, f"`ninja caesura_installed` does not build {path.name}"
+
+
 @pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran here")
 def test_fortran(prefix, lib, example, tmp_path):
     build = cmake_build(prefix, example("fortran"))
     assert run(build / "heat", cwd=tmp_path) == ""  # it prints what went wrong
     assert len(sums(lib, tmp_path / "heat.h5")) == 10
+
+
+@pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran here")
+def test_fortran_with_mpi(prefix, lib, tmp_path):
+    if not (lib / "libcaesura_fortran_mpi.a").exists():
+        pytest.skip("this build has no MPI")
+    (tmp_path / "ranks.f90").write_text(FORTRAN_WITH_MPI)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.25)\nproject(ranks LANGUAGES C Fortran)\n"
+        "find_package(MPI REQUIRED COMPONENTS C Fortran)\n"
+        "find_package(Caesura REQUIRED COMPONENTS fortran)\n"
+        "add_executable(ranks ranks.f90)\n"
+        "target_link_libraries(ranks PRIVATE Caesura::fortran_mpi MPI::MPI_Fortran MPI::MPI_C)\n"
+    )
+    build = cmake_build(prefix, tmp_path)
+    run("mpirun", *on_ranks(2, build / "ranks"), cwd=tmp_path, **environment())
+    assert sums(lib, tmp_path / "ranks.h5") == {"0": 1.0 * 8 + 2.0 * 8}
+
+
+def test_adios2_loads_the_installed_engine(prefix, lib, tmp_path):
+    plugins = lib / "caesura" / "adios2"
+    if not plugins.exists():
+        pytest.skip("this build found no ADIOS2")
+    if importlib.util.find_spec("adios2") is None:
+        pytest.skip("no adios2 in this Python")
+    (tmp_path / "adios2.xml").write_text(ADIOS2_ENGINE)
+    run(sys.executable, "-c", ADIOS2_PROGRAM, cwd=tmp_path, ADIOS2_PLUGIN_PATH=plugins)
+    assert sums(lib, tmp_path / "run.h5") == {"0": 3.0 * 16}
 
 
 def test_python_and_its_command_line(prefix, lib, example, tmp_path):
