@@ -36,6 +36,7 @@ Opener captured_by(hid_t access) {
                                  : "a file driver other than MPI-IO and POSIX");
 }
 
+constexpr std::string_view k_no_mpi = "not between MPI_Init and MPI_Finalize";
 constexpr std::string_view k_not_wanted = "the configuration has capture = false";
 
 Status unfit(std::string_view reason) { return {StatusCode::unsupported, std::string(reason)}; }
@@ -43,7 +44,7 @@ Status unfit(std::string_view reason) { return {StatusCode::unsupported, std::st
 }  // namespace
 
 Opener opener_of_new_file(hid_t access, hid_t creation, bool captures) {
-    if (!inside_mpi()) return {nullptr, {}, "not inside an MPI job"};
+    if (!inside_mpi()) return {nullptr, {}, std::string(k_no_mpi)};
     if (!captures) return opener_of(access, k_not_wanted);
     if (const Status status = store::LiveImage::supports(creation); !status.ok())
         return opener_of(access, status.message());
@@ -51,7 +52,7 @@ Opener opener_of_new_file(hid_t access, hid_t creation, bool captures) {
 }
 
 Opener opener_of_old_file(hid_t access, unsigned flags, bool captures) {
-    if (!inside_mpi()) return {nullptr, {}, "not inside an MPI job"};
+    if (!inside_mpi()) return {nullptr, {}, std::string(k_no_mpi)};
     if (!captures) return opener_of(access, k_not_wanted);
     if (NothingCaptured::now())
         return opener_of(access, "an external link of a file that is not captured leads to it");
@@ -61,7 +62,7 @@ Opener opener_of_old_file(hid_t access, unsigned flags, bool captures) {
 }
 
 Opener opener_of_no_file(hid_t access) {
-    if (!inside_mpi()) return {nullptr, {}, "not inside an MPI job"};
+    if (!inside_mpi()) return {nullptr, {}, std::string(k_no_mpi)};
     return opener_of(access, "it is not opened");
 }
 

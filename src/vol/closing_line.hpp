@@ -35,7 +35,7 @@ void note_closed(const std::shared_ptr<const Config>& config, const ClosedFile& 
 /// A file that is given up, which note_closed() has been told of.
 /// @param why  names the file, for people.
 void note_given_up(GivenUp how, const std::string& why);
-/// A file that was to be captured and was made by the native connector instead.
+/// A file that the native connector has made, although the configuration does not say so.
 /// @param why  names the file, for people.
 void note_native(const std::shared_ptr<const Config>& config, const std::string& why);
 /// A lost service was there again when a file was made.

@@ -137,8 +137,7 @@ void* open_file(const FileCall& call, void** request_slot) {
         if (status.ok()) status = before_open(opener, call.key, {});
     }
     if (!status.ok()) return fail<void*>(status);
-    const bool was_meant = opener.captured();
-    if (was_meant) {
+    if (opener.captured()) {
         auto opened = CapturedFile::open(call, std::move(opener.communicator),
                                          std::move(opener.ranks), *config, opener.why_native);
         if (!opened.ok()) {
@@ -152,7 +151,7 @@ void* open_file(const FileCall& call, void** request_slot) {
     }
     report_file(*config, call.name, false, opener.why_native);
     void* const made = open_natively(call, request_slot);
-    if (made != nullptr && call.creates() && was_meant)
+    if (made != nullptr && call.creates() && captures)
         note_native(*config, call.name + ": " + opener.why_native);
     return made;
 }
