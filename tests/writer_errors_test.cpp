@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <mutex>
+#include <sstream>
 
 #include "base/thread_communicator.hpp"
 #include "caesura/writer.hpp"
@@ -335,6 +336,50 @@ TEST_F(WriterErrors, a_communicator_that_fails_at_any_call_ends_the_run_cleanly)
             EXPECT_GE(testing::iterations(path_).size(), *committed + 1) << "call " << fail_at;
         }
     }
+}
+
+/// A directory with the first plugin of that name on HDF5_PLUGIN_PATH, which it then is.
+bool leave_one_plugin(const std::string& name, const std::filesystem::path& directory) {
+    const char* const path = std::getenv("HDF5_PLUGIN_PATH");
+    std::istringstream all(path ? path : "");
+    std::error_code error;
+    for (std::string one; std::getline(all, one, ':');) {
+        if (!std::filesystem::exists(one + "/" + name, error)) continue;
+        std::filesystem::create_directory(directory);
+        std::filesystem::create_symlink(one + "/" + name, directory / name);
+        ::setenv("HDF5_PLUGIN_PATH", directory.c_str(), 1);
+        return true;
+    }
+    return false;
+}
+
+// Goal: nobody wonders why files are large where only the plugin is missing that would make them
+// smaller.
+TEST_F(WriterErrors, a_field_whose_codec_lacks_zstds_plugin_is_said_with_what_follows) {
+    const std::filesystem::path directory = path_ + ".plugins";
+    if (!leave_one_plugin("libh5sz3.so", directory))
+        GTEST_SKIP() << "no libh5sz3.so on HDF5_PLUGIN_PATH";
+    std::vector<std::string> heard;
+    WriterOptions options = plain();
+    options.on_message = [&](std::string_view text) { heard.emplace_back(text); };
+    auto writer = Writer::create(path_, nullptr, options);
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    const auto define = [&](const char* name, const char* codec, const ErrorBound& bound) {
+        FieldOptions of_field;
+        of_field.codec = CodecSpec{.name = codec};
+        return (*writer)->define_field(name, float32, {64, 64}, bound, of_field).status();
+    };
+    if (define("probe", "zstd", lossless()).ok())
+        GTEST_SKIP() << "this process has loaded Zstd's plugin already: run the test by itself";
+    ASSERT_TRUE(define("ours", "caesura", absolute(1e-3)).ok());
+    EXPECT_EQ(heard.size(), 0u);
+    const Status of_sz3 = define("rho", "sz3", absolute(1e-3));
+    ASSERT_TRUE(of_sz3.ok()) << of_sz3.message();
+    ASSERT_EQ(heard.size(), 1u);
+    EXPECT_EQ(heard[0],
+              "field 'rho': Zstd's plugin is not on HDF5_PLUGIN_PATH: blocks that break their "
+              "bound are stored raw, not by Zstd");
+    std::filesystem::remove_all(directory);
 }
 
 }  // namespace

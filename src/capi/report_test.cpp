@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -157,21 +158,33 @@ TEST(CReport, fills_no_more_than_the_caller_has_and_what_it_does_not_know_with_0
     EXPECT_EQ(caesura_writer_get_report(nullptr, &caller.known), CAESURA_INVALID_ARGUMENT);
 }
 
+/// What a Writer has to say.
+struct Heard {
+    std::vector<std::string> messages;
+
+    explicit Heard(caesura_options& options) {
+        options.on_message = [](void* context, const char* message) {
+            static_cast<Heard*>(context)->messages.push_back(message);
+        };
+        options.message_context = this;
+    }
+    std::size_t with(const char* text) const {
+        return static_cast<std::size_t>(
+            std::count_if(messages.begin(), messages.end(), [text](const std::string& message) {
+                return message.find(text) != std::string::npos;
+            }));
+    }
+};
+
 TEST(CReport, messages_reach_the_function_with_its_context) {
     OneField run("caesura_c_messages_");
-    std::vector<std::string> heard;
+    const Heard heard(run.options);
     run.options.calibration_path = "/nonexistent/calibration.json";
-    run.options.on_message = [](void* context, const char* message) {
-        static_cast<std::vector<std::string>*>(context)->push_back(message);
-    };
-    run.options.message_context = &heard;
     ASSERT_EQ(run.create(), CAESURA_OK) << last_error();
     run.dump(0);
     run.close();
-    std::size_t found = 0;
-    for (const std::string& message : heard)
-        found += message.find("/nonexistent/calibration.json") != std::string::npos;
-    EXPECT_EQ(found, 1u) << ::testing::PrintToString(heard);
+    EXPECT_EQ(heard.with("/nonexistent/calibration.json"), 1u)
+        << ::testing::PrintToString(heard.messages);
 }
 
 // A cooperative writer has no compress threads, so what it compresses without being let was due.
@@ -186,6 +199,23 @@ TEST(CMaxDelay, blocks_that_are_due_are_taken_over_and_the_report_says_so) {
     EXPECT_EQ(report.taken_over_blocks, OneField::k_chunks);
     EXPECT_GT(report.taken_over_s, 0.0);
     EXPECT_EQ(report.blocks, OneField::k_chunks);
+}
+
+TEST(CMaxDelay, what_was_taken_over_is_said_once_with_what_to_do) {
+    OneField run("caesura_c_due_said_");
+    const Heard heard(run.options);
+    run.options.cooperative = 1;
+    run.options.max_delay_s = 1e-6;
+    ASSERT_EQ(run.create(), CAESURA_OK) << last_error();
+    for (std::uint64_t number = 0; number < 3; ++number) {
+        run.dump(number);
+        while (run.report().taken_over_blocks < (number + 1) * OneField::k_chunks)
+            std::this_thread::yield();
+    }
+    run.close();
+    EXPECT_EQ(heard.with("rank 0: compress threads get too little time: "), 1u)
+        << ::testing::PrintToString(heard.messages);
+    EXPECT_EQ(heard.with("allow a longer max_delay_s"), 1u);
 }
 
 TEST(CMaxDelay, nothing_is_taken_over_where_there_is_no_delay_to_keep) {

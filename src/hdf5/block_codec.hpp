@@ -54,6 +54,9 @@ class BlockCodec {
         for (const FilterSpec& filter : pipeline()) values.push_back(filter.cd_values);
         return values;
     }
+    /// A plugin that is not here and would make blocks smaller, and what they are without it, for
+    /// people; empty: nothing is missing.
+    virtual std::string_view lacks() const { return {}; }
     /// May encode/decode run in several threads at once? If not, calls for the same filter wait for
     /// each other on a mutex inside: correct, but no faster in several threads, and a thread at
     /// idle priority may hold the mutex while it is preempted. Use such a codec from one thread

@@ -60,6 +60,12 @@ class FilterCodec final : public BlockCodec {
         return values;
     }
 
+    std::string_view lacks() const override {
+        if (parts_.exact || parts_.stages.size() == 2) return {};
+        return "Zstd's plugin is not on HDF5_PLUGIN_PATH: blocks that break their bound are stored "
+               "raw, not by Zstd";
+    }
+
     bool reentrant() const override {
         for (const FilterStage& stage : parts_.stages) {
             if (!stage.reentrant) return false;

@@ -166,6 +166,7 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
     auto trial = make_block_codec(codec, dtype, {8}, probe);
     if (!trial.ok()) return trial.status().with_context(who);
+    impl_->session.notice_codec(who, **trial);
     FieldState state(full, dtype, {0}, bound, codec, {},
                      impl_->session.experience->of_field("particles/" + full, codec, dtype, {}));
     state.particles = FieldState::OfSpecies{species.index, std::move(checked)};

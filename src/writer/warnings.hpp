@@ -28,6 +28,7 @@ enum class Warning : std::uint8_t {
     service_lost,
     service_back,
     service_refused,
+    plugin,   ///< one that is missing makes files larger
     of_file,  ///< whatever concerns one file: said whenever it comes
 };
 

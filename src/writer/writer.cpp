@@ -87,6 +87,7 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
     auto trial = make_block_codec(codec, dtype, Shape::filled(shape.rank(), 8), probe);
     if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
+    impl_->session.notice_codec(fmt::format("field '{}'", name), **trial);
     if (Status status = writer::define(impl_->metadata, name, shape.rank(), *attributes);
         !status.ok())
         return status;
