@@ -201,3 +201,53 @@ class Browser:
             for one in self.events
             if one["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
         ]
+
+    # ------------------------------------------------------------------- how a page reads
+
+    def cut_off(self) -> list[str]:
+        """Elements whose content is wider than they are and cannot be scrolled to."""
+        return self.evaluate(
+            """[...document.querySelectorAll("main *")].filter((one) => {
+                 const style = getComputedStyle(one), box = one.getBoundingClientRect();
+                 if (one.closest("svg") && one.tagName !== "svg") return false;
+                 const scrolls = one.closest(".scroll") &&
+                   getComputedStyle(one.closest(".scroll")).overflowX !== "visible";
+                 return box.width > 0 && !scrolls && style.display !== "inline" &&
+                   box.right > document.documentElement.clientWidth + 1;
+               }).map((one) => one.outerHTML.slice(0, 80))"""
+        )
+
+    def clipped(self) -> list[str]:
+        """What would have to be scrolled to, as on paper nobody can."""
+        return self.evaluate(
+            """[...document.querySelectorAll(".scroll")]
+                 .filter((one) => one.scrollWidth > one.clientWidth + 1)
+                 .map((one) => one.innerHTML.slice(0, 60))"""
+        )
+
+    def weak_texts(self) -> list[Any]:
+        """Texts whose contrast to what lies under them is below 4.5, and that contrast."""
+        return self.evaluate(
+            """(() => {
+              const light = (colour) => {
+                const [r, g, b] = colour.match(/[\\d.]+/g).map((v) => v / 255)
+                  .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+              };
+              const found = [];
+              for (const one of document.querySelectorAll("main p, main td, main th, main h1, " +
+                  "main h2, main li, main summary, main figcaption, main button, .plot text")) {
+                const svg = one.namespaceURI.endsWith("svg");
+                let under = one, back = "rgba(0, 0, 0, 0)";
+                while (under && back.endsWith(", 0)")) {
+                  back = getComputedStyle(under).backgroundColor;
+                  under = under.parentElement;
+                }
+                const style = getComputedStyle(one);
+                const a = light(svg ? style.fill : style.color), b = light(back);
+                const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                if (contrast < 4.5) found.push([one.outerHTML.slice(0, 60), contrast]);
+              }
+              return found;
+            })()"""
+        )

@@ -175,33 +175,14 @@ def test_buttons_and_tables_work_from_the_keyboard(page):
 # --------------------------------------------------------------------- paper, the dark, a phone
 
 
-def cut_off(browser):
-    """Elements whose content is wider than they are and cannot be scrolled to."""
-    return browser.evaluate(
-        """[...document.querySelectorAll("main *")].filter((one) => {
-             const style = getComputedStyle(one), box = one.getBoundingClientRect();
-             if (one.closest("svg") && one.tagName !== "svg") return false;
-             const scrolls = one.closest(".scroll") &&
-               getComputedStyle(one.closest(".scroll")).overflowX !== "visible";
-             return box.width > 0 && !scrolls && style.display !== "inline" &&
-               box.right > document.documentElement.clientWidth + 1;
-           }).map((one) => one.outerHTML.slice(0, 80))"""
-    )
-
-
 def test_print_shows_all_tables_and_cuts_nothing(page, run):
     page.media("print")
     page.resize(700)  # about the width of A4 without margins
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.drawn()
     assert page.evaluate("document.querySelectorAll('details:not([open])').length") == 0
-    assert cut_off(page) == []
-    clipped = page.evaluate(
-        """[...document.querySelectorAll(".scroll")]
-             .filter((one) => one.scrollWidth > one.clientWidth + 1)
-             .map((one) => one.innerHTML.slice(0, 60))"""
-    )
-    assert clipped == []
+    assert page.cut_off() == []
+    assert page.clipped() == []
     assert page.evaluate("getComputedStyle(document.querySelector('.toolbar')).display") == "none"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("document.querySelectorAll('details[open]').length") == 0
@@ -213,31 +194,7 @@ def test_print_shows_all_tables_and_cuts_nothing(page, run):
 def test_text_stands_out_in_both_themes(browser, run, scheme):
     browser.media(scheme=scheme)
     browser.open(run[2])
-    weak = browser.evaluate(
-        """(() => {
-          const light = (colour) => {
-            const [r, g, b] = colour.match(/[\\d.]+/g).map((v) => v / 255)
-              .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-          };
-          const found = [];
-          for (const one of document.querySelectorAll("main p, main td, main th, main h1, " +
-              "main h2, main li, main summary, main figcaption, main button, .plot text")) {
-            const svg = one.namespaceURI.endsWith("svg");
-            let under = one, back = "rgba(0, 0, 0, 0)";
-            while (under && back.endsWith(", 0)")) {
-              back = getComputedStyle(under).backgroundColor;
-              under = under.parentElement;
-            }
-            const style = getComputedStyle(one);
-            const a = light(svg ? style.fill : style.color), b = light(back);
-            const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-            if (contrast < 4.5) found.push([one.outerHTML.slice(0, 60), contrast]);
-          }
-          return found;
-        })()"""
-    )
-    assert weak == []
+    assert browser.weak_texts() == []
     back = browser.evaluate("getComputedStyle(document.body).backgroundColor")
     shade = sum(int(n) for n in re.findall(r"\d+", back)[:3])
     assert (shade < 100) == (scheme == "dark")
@@ -247,7 +204,7 @@ def test_a_phone_needs_no_sideways_scrolling(browser, run):
     browser.media()
     browser.open(run[2], width=390, height=844)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
-    assert cut_off(browser) == []
+    assert browser.cut_off() == []
     browser.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
 

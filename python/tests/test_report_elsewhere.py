@@ -15,6 +15,7 @@ import caesura
 import h5py
 import numpy as np
 import pytest
+from browser import Browser, browser_path
 from caesura import serving, vol
 from caesura.cli import app
 from mpi_parts import DEFAULTS
@@ -177,3 +178,31 @@ def test_a_services_status_is_told_from_a_trace(served, tmp_path):
     _, page = report(tmp_path, path, tmp_path / "status.json")
     assert "The service, as it stood" in page
     assert "Clients: 1 came, 0 have gone" in page
+
+
+# ------------------------------------------------------------------------------------- in a browser
+
+
+@pytest.mark.skipif(browser_path() is None, reason="no Chromium, see test_report_browser.py")
+@pytest.mark.parametrize("run", [pytest.param("captured", marks=needs_connector), "served"])
+def test_their_pages_read_well_in_the_dark_on_a_phone_and_on_paper(run, request, tmp_path):
+    made = request.getfixturevalue(run)
+    report(tmp_path, *(made[1:] if run == "captured" else (made[0], made[1], made[3])))
+    page = tmp_path / "page.html"
+    with Browser(tmp_path / "profile") as browser:
+        for scheme in ("light", "dark"):
+            browser.media(scheme=scheme)
+            browser.open(page)
+            assert browser.weak_texts() == []
+        assert browser.requested() == [page.as_uri()]
+        assert browser.complaints() == []
+        browser.media()
+        browser.open(page, width=390, height=844)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+        assert browser.cut_off() == []
+        browser.media("print")
+        browser.resize(700)
+        browser.evaluate("dispatchEvent(new Event('beforeprint'))")
+        browser.drawn()
+        assert browser.clipped() == []
+        assert browser.cut_off() == []
