@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Compile the library with Clang, where a warning is an error, and run tests of the codec: it writes
-# and reads the same bytes as with GCC (golden files included). Exit code 77: there is no clang++.
-#   compiles_with_clang.sh SOURCE_DIR BUILD_DIR TEST...
+# Compile the library with Clang, where a warning is an error, and run tests: the codec writes and
+# reads the same bytes as with GCC (golden files included), and a Writer works through the C face.
+# Exit code 77: there is no clang++.
+#   compiles_with_clang.sh SOURCE_DIR BUILD_DIR ROOM/TEST...
 set -euo pipefail
 source=$1 build=$2
+tests=("${@:3}")
 if ! command -v clang++ >/dev/null; then
     echo "clang++ is not installed; tools/packages-clang.txt names what this test needs"
     exit 77
@@ -13,8 +15,8 @@ cmake -S "$source" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COM
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -DNDEBUG" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
     -DCAESURA_MPI=OFF -DCAESURA_SERVICE=OFF -DCAESURA_FORTRAN=OFF -DCAESURA_LAB=OFF \
     -DCAESURA_MINIAPPS=OFF >"$build.log" 2>&1 || { tail -20 "$build.log"; exit 1; }
-cmake --build "$build" --target caesura_shared h5caesura "${@:3}" >>"$build.log" 2>&1 ||
+cmake --build "$build" --target caesura_shared h5caesura "${tests[@]##*/}" >>"$build.log" 2>&1 ||
     { tail -40 "$build.log"; exit 1; }
-for test in "${@:3}"; do
-    "$build/src/codec/$test"
+for test in "${tests[@]}"; do
+    "$build/src/$test"
 done
