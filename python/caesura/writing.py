@@ -303,7 +303,7 @@ class Writer:
 
         A file whose run was killed is recovered first. after: the iteration of the last dump that
         is kept; what was dumped after it is dropped. None: after the last committed dump.
-        `committed()` then says after which iteration it goes on. Fields and species are defined as
+        `committed` then says after which iteration it goes on. Fields and species are defined as
         for a new file, alike or not. options: those of Writer.
 
         Raises OSError (no such file, no permission, another process has it open), ValueError (an

@@ -5,13 +5,12 @@
 static int write() {
     const double time = 0.5, positions[4] = {0.1, 0.2, 0.3, 0.4};
     const std::uint64_t count = 4, ids[4] = {7, 8, 9, 10};
-    auto made = caesura::Writer::create("run.h5", caesura::Communicator::self());
-    if (!made.ok()) return 1;
-    auto writer = std::move(*made);
-    auto iteration = writer->begin_iteration(0);
+    auto writer = caesura::Writer::create("run.h5", caesura::Communicator::self());
+    if (!writer.ok()) return 1;
+    auto iteration = (*writer)->begin_iteration(0);
     // block cpp 1
     if (!iteration.end().ok()) return 4;
-    return writer->close().ok() ? 0 : 5;
+    return (*writer)->close().ok() ? 0 : 5;
 }
 
 int main() { return write(); }

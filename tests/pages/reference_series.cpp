@@ -4,8 +4,6 @@
 #include <filesystem>
 #include <vector>
 
-using caesura::mpi;
-
 static int write() {
     std::filesystem::create_directory("out");
     // block cpp 1
