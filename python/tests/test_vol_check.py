@@ -48,6 +48,7 @@ def test_what_is_missing_in_the_environment_is_filled_in_and_shown():
     answer = check(code=0)
     assert answer["loaded"]
     assert answer["connector"] == "caesura"
+    assert answer["messages"] == ""
     assert answer["environment"]["HDF5_VOL_CONNECTOR"] == "caesura"
     assert DIRECTORY in answer["environment"]["HDF5_PLUGIN_PATH"].split(":")
     assert 'durability = "close"' in answer["configuration"]

@@ -115,6 +115,14 @@ void* go_on(const std::string& key, Status& error) {
     return nullptr;
 }
 
+/// Of a driver that keeps the file in memory and throws it away.
+bool is_scratch(hid_t access) {
+    std::size_t increment = 0;
+    hbool_t is_kept = 1;
+    return H5Pget_driver(access) == H5FD_CORE &&
+           H5Pget_fapl_core(access, &increment, &is_kept) >= 0 && is_kept == 0;
+}
+
 void* open_file(const FileCall& call, void** request_slot) {
     auto info = info_of(call.access);
     if (!info.ok()) return fail<void*>(info.status());
@@ -151,7 +159,7 @@ void* open_file(const FileCall& call, void** request_slot) {
     }
     report_file(*config, call.name, false, opener.why_native);
     void* const made = open_natively(call, request_slot);
-    if (made != nullptr && call.creates() && captures)
+    if (made != nullptr && call.creates() && captures && !is_scratch(call.access))
         note_native(*config, call.name + ": " + opener.why_native);
     return made;
 }

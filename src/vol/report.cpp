@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -20,7 +21,15 @@
 namespace caesura::vol {
 namespace {
 
-std::atomic<int> g_known_rank{0};
+constexpr int k_unknown = -1;
+std::atomic<int> g_known_rank{k_unknown};
+
+/// Of a process that has not asked MPI, as one that never initialises it. 0 without a launcher.
+int rank_by_launcher() {
+    for (const char* name : {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+        if (const char* const text = std::getenv(name)) return std::max(0, std::atoi(text));
+    return 0;
+}
 
 }  // namespace
 
@@ -33,10 +42,13 @@ int world_rank() {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         g_known_rank = rank;
     }
-    return g_known_rank;
+    return known_world_rank();
 }
 
-int known_world_rank() { return g_known_rank; }
+int known_world_rank() {
+    const int known = g_known_rank;
+    return known == k_unknown ? rank_by_launcher() : known;
+}
 
 namespace {
 

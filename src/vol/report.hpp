@@ -16,7 +16,8 @@
 
 namespace caesura::vol {
 
-/// This process's rank in the job; asked for while MPI lives, remembered afterwards.
+/// This process's rank in the job; asked for while MPI lives, remembered afterwards. Without MPI
+/// the launcher's.
 int world_rank();
 /// As it was asked for last. Any thread.
 int known_world_rank();

@@ -10,6 +10,7 @@ Standard library only. Exit status: 0 or 1.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -27,42 +28,77 @@ class Case(NamedTuple):
     """One way of making a file."""
 
     reason: str  # "": nothing is said
+    files: str = "1 file"
     settings: str = ""
+    ranks: int = 1
+    captured: bool = False
 
 
+NO_MPI = "not between MPI_Init and MPI_Finalize"
+DRIVER = "a file driver other than MPI-IO and POSIX"
+USER_BLOCK = "a user block of 512 bytes: our own header lies there"
 OFF = "closing_line = false\n"
 CASES = {
-    "without_mpi": Case("not between MPI_Init and MPI_Finalize"),
-    "driver": Case("a file driver other than MPI-IO and POSIX"),
+    "without_mpi": Case(NO_MPI),
+    "without_mpi, on three ranks": Case(NO_MPI, ranks=3),
+    "early": Case(NO_MPI),
+    "early, on two ranks": Case(NO_MPI, ranks=2),
+    "late": Case(NO_MPI),
+    "late, on two ranks": Case(NO_MPI, ranks=2),
+    "driver": Case(DRIVER),
+    "memory": Case(DRIVER),
+    "scratch": Case(""),
     "format": Case("the access list wants a format older than HDF5 1.10's"),
-    "user_block": Case("a user block of 512 bytes: our own header lies there"),
+    "user_block": Case(USER_BLOCK),
+    "twice": Case(USER_BLOCK, files="2 files"),
     "user_block, said to be native": Case("", settings="capture = false\n"),
+    "without_mpi, said to be native": Case("", settings="capture = false\n"),
     "user_block, without a closing line": Case("", settings=OFF),
     "without_mpi, without a closing line": Case("", settings=OFF),
-    "reading": Case(""),
-    "captured": Case(""),
+    "reading": Case("", captured=True),
+    "captured": Case("", captured=True),
 }
 
 
-def run(options: argparse.Namespace, name: str, case: Case) -> tuple[int, str]:
-    """The program under the connector: exit status and stderr."""
+def run(options: argparse.Namespace, name: str, case: Case) -> tuple[int, str, str]:
+    """The program under the connector: exit status, stderr, and who made the file."""
     place = options.out / re.sub(r"\W+", "_", name)
     place.mkdir(parents=True, exist_ok=True)
-    toml = place / "run.toml"
-    toml.write_text(case.settings)
+    toml, report = place / "run.toml", place / "report.json"
+    toml.write_text(f'{case.settings}report = "{report}"\n')
     variables = {
         "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}",
         "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
     }
     way = name.split(",")[0]
-    started = on_ranks(1, options.program, place / "run.h5", way, variables=variables)
-    command = [options.mpirun, *started]
-    if way == "without_mpi":
-        command = started[2:]  # `env` and the program
+    # Each rank has a file of its own.
+    script = f'exec "$0" "{place}/run-${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}.h5" {way}'
+    started = on_ranks(case.ranks, "sh", "-c", script, options.program, variables=variables)
     done = subprocess.run(
-        command, env=environment(), capture_output=True, text=True, timeout=TIME_LIMIT_S
+        [options.mpirun, *started],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
     )
-    return done.returncode, done.stderr
+    handled_by = json.loads(report.read_text())["files"][0]["handled_by"] if report.exists() else ""
+    return done.returncode, done.stderr, handled_by
+
+
+def fault(case: Case, code: int, said: str, handled_by: str) -> str:
+    """What is wrong; empty: nothing."""
+    lines = [line for line in said.splitlines() if line.startswith("caesura: ")]
+    first = rf".*/run-0\.h5: {re.escape(case.reason)}"
+    wanted = f"caesura: {case.files} written by HDF5 alone, the first: {first}"
+    if code != 0:
+        return f"exit status {code}"
+    if len(lines) != (1 if case.reason else 0):
+        return f"{len(lines)} lines"
+    if case.reason and not re.fullmatch(wanted, lines[0]):
+        return f"not {wanted!r}"
+    if (handled_by == "caesura") != case.captured:
+        return f"the file was made by {handled_by}"
+    return ""
 
 
 def main() -> int:
@@ -76,17 +112,12 @@ def main() -> int:
     options = parser.parse_args()
     failed = 0
     for name, case in CASES.items():
-        code, said = run(options, name, case)
-        lines = [line for line in said.splitlines() if line.startswith("caesura: ")]
-        wanted = rf"caesura: 1 file written by HDF5 alone, the first: .*/run\.h5: {case.reason}"
-        as_wanted = (
-            len(lines) == 1 and re.fullmatch(wanted, lines[0]) if case.reason else lines == []
-        )
-        passed = code == 0 and as_wanted
-        print(f"{name}: {'passed' if passed else 'FAILED'}", flush=True)
-        if not passed:
-            print(f"  exit status {code}, wanted {case.reason or 'no line'!r}\n{said}")
-        failed += not passed
+        code, said, handled_by = run(options, name, case)
+        wrong = fault(case, code, said, handled_by)
+        print(f"{name}: {'FAILED' if wrong else 'passed'}", flush=True)
+        if wrong:
+            print(f"  {wrong}\n{said}")
+        failed += bool(wrong)
     return 1 if failed else 0
 
 

@@ -32,15 +32,22 @@ int main(int argc, char** argv) {
     const char* path = argv[1];
     const char* way = argv[2];
     const int has_mpi = strcmp(way, "without_mpi") != 0;
-    if (has_mpi) MPI_Init(&argc, &argv);
+    const int too_early = strcmp(way, "early") == 0, too_late = strcmp(way, "late") == 0;
+    if (has_mpi && !too_early) MPI_Init(&argc, &argv);
+    if (too_late) MPI_Finalize();
     hid_t creation = OK(H5Pcreate(H5P_FILE_CREATE)), access = OK(H5Pcreate(H5P_FILE_ACCESS));
+    if (strcmp(way, "scratch") == 0) OK(H5Pset_fapl_core(access, 1 << 16, 0));
+    if (strcmp(way, "memory") == 0) OK(H5Pset_fapl_core(access, 1 << 16, 1));
     if (strcmp(way, "driver") == 0) OK(H5Pset_fapl_stdio(access));
     if (strcmp(way, "format") == 0) OK(H5Pset_libver_bounds(access, 0, H5F_LIBVER_V18));
-    if (strcmp(way, "user_block") == 0) OK(H5Pset_userblock(creation, 512));
+    if (strcmp(way, "user_block") == 0 || strcmp(way, "twice") == 0)
+        OK(H5Pset_userblock(creation, 512));
     make(path, creation, access);
+    if (strcmp(way, "twice") == 0) make(path, creation, access);
+    if (too_early) MPI_Init(&argc, &argv);
     if (strcmp(way, "reading") == 0) OK(H5Fclose(OK(H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT))));
     OK(H5Pclose(creation));
     OK(H5Pclose(access));
-    if (has_mpi) MPI_Finalize();
+    if (has_mpi && !too_late) MPI_Finalize();
     return g_failed;
 }
