@@ -4,13 +4,17 @@
 #include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <latch>
 #include <mutex>
+#include <optional>
 #include <sstream>
 
 #include "base/thread_communicator.hpp"
 #include "caesura/writer.hpp"
 #include "decompositions.hpp"
+#include "hdf5/block_codec.hpp"
 #include "limited_file_system.hpp"
 #include "stock_reader.hpp"
 
@@ -338,48 +342,111 @@ TEST_F(WriterErrors, a_communicator_that_fails_at_any_call_ends_the_run_cleanly)
     }
 }
 
-/// A directory with the first plugin of that name on HDF5_PLUGIN_PATH, which it then is.
-bool leave_one_plugin(const std::string& name, const std::filesystem::path& directory) {
-    const char* const path = std::getenv("HDF5_PLUGIN_PATH");
-    std::istringstream all(path ? path : "");
-    std::error_code error;
-    for (std::string one; std::getline(all, one, ':');) {
-        if (!std::filesystem::exists(one + "/" + name, error)) continue;
-        std::filesystem::create_directory(directory);
-        std::filesystem::create_symlink(one + "/" + name, directory / name);
-        ::setenv("HDF5_PLUGIN_PATH", directory.c_str(), 1);
-        return true;
+/// While it lives HDF5_PLUGIN_PATH has nothing but the first plugin of that name.
+class OnePlugin {
+  public:
+    OnePlugin(const std::string& name, std::filesystem::path directory)
+        : directory_(std::move(directory)) {
+        std::istringstream all(take("HDF5_PLUGIN_PATH", hdf5_));
+        take("CAESURA_PLUGIN_PATH", ours_);
+        std::error_code error;
+        for (std::string one; std::getline(all, one, ':');) {
+            found_ = std::filesystem::exists(one + "/" + name, error);
+            if (!found_) continue;
+            std::filesystem::create_directory(directory_);
+            std::filesystem::create_symlink(one + "/" + name, directory_ / name);
+            ::setenv("HDF5_PLUGIN_PATH", directory_.c_str(), 1);
+            return;
+        }
     }
-    return false;
-}
+    ~OnePlugin() {
+        ::unsetenv("HDF5_PLUGIN_PATH");
+        if (hdf5_) ::setenv("HDF5_PLUGIN_PATH", hdf5_->c_str(), 1);
+        if (ours_) ::setenv("CAESURA_PLUGIN_PATH", ours_->c_str(), 1);
+        std::error_code error;
+        std::filesystem::remove_all(directory_, error);
+    }
+    OnePlugin(const OnePlugin&) = delete;
+    OnePlugin& operator=(const OnePlugin&) = delete;
+    bool found() const { return found_; }
+
+  private:
+    static std::string take(const char* name, std::optional<std::string>& kept) {
+        if (const char* const text = std::getenv(name)) kept = text;
+        ::unsetenv(name);
+        return kept.value_or("");
+    }
+    const std::filesystem::path directory_;
+    std::optional<std::string> hdf5_, ours_;
+    bool found_ = false;
+};
 
 // Goal: nobody wonders why files are large where only the plugin is missing that would make them
-// smaller.
-TEST_F(WriterErrors, a_field_whose_codec_lacks_zstds_plugin_is_said_with_what_follows) {
-    const std::filesystem::path directory = path_ + ".plugins";
-    if (!leave_one_plugin("libh5sz3.so", directory))
-        GTEST_SKIP() << "no libh5sz3.so on HDF5_PLUGIN_PATH";
+// smaller. Of each number of axes, of complex numbers, and of particles' records.
+TEST_F(WriterErrors, a_codec_that_lacks_zstds_plugin_is_said_with_what_follows_and_what_to_do) {
+    const OnePlugin plugin("libh5sz3.so", path_ + ".plugins");
+    if (!plugin.found()) GTEST_SKIP() << "no libh5sz3.so on HDF5_PLUGIN_PATH";
     std::vector<std::string> heard;
     WriterOptions options = plain();
     options.on_message = [&](std::string_view text) { heard.emplace_back(text); };
     auto writer = Writer::create(path_, nullptr, options);
     ASSERT_TRUE(writer.ok()) << writer.status().message();
-    const auto define = [&](const char* name, const char* codec, const ErrorBound& bound) {
+    const auto define = [&](const char* name, const char* codec, const ErrorBound& bound,
+                            const Shape& shape, DType dtype = float32) {
         FieldOptions of_field;
         of_field.codec = CodecSpec{.name = codec};
-        return (*writer)->define_field(name, float32, {64, 64}, bound, of_field).status();
+        return (*writer)->define_field(name, dtype, shape, bound, of_field).status();
     };
-    if (define("probe", "zstd", lossless()).ok())
+    if (define("probe", "zstd", lossless(), {64}).ok())
         GTEST_SKIP() << "this process has loaded Zstd's plugin already: run the test by itself";
-    ASSERT_TRUE(define("ours", "caesura", absolute(1e-3)).ok());
+    ASSERT_TRUE(define("ours", "caesura", absolute(1e-3), {64}).ok());
     EXPECT_EQ(heard.size(), 0u);
-    const Status of_sz3 = define("rho", "sz3", absolute(1e-3));
-    ASSERT_TRUE(of_sz3.ok()) << of_sz3.message();
-    ASSERT_EQ(heard.size(), 1u);
-    EXPECT_EQ(heard[0],
-              "field 'rho': Zstd's plugin is not on HDF5_PLUGIN_PATH: blocks that break their "
-              "bound are stored raw, not by Zstd");
-    std::filesystem::remove_all(directory);
+    const auto expect_said = [&](const std::string& who, const Status& status) {
+        EXPECT_TRUE(status.ok()) << status.message();
+        ASSERT_EQ(heard.size(), 1u) << who;
+        EXPECT_EQ(heard[0].find(who + ": blocks that \"sz3\" cannot keep within their bound are "
+                                      "stored raw, and could be smaller: "),
+                  0u)
+            << heard[0];
+        EXPECT_NE(heard[0].find("pip install hdf5plugin"), std::string::npos) << heard[0];
+        heard.clear();
+    };
+    expect_said("field 'a'", define("a", "sz3", absolute(1e-3), {64}));
+    expect_said("field 'b'", define("b", "sz3", absolute(1e-3), {64, 64}));
+    expect_said("field 'c'", define("c", "sz3", absolute(1e-3), {64, 64}, complex64));
+    auto species = (*writer)->define_species("ions");
+    ASSERT_TRUE(species.ok()) << species.status().message();
+    RecordOptions of_record;
+    of_record.codec = CodecSpec{.name = "sz3"};
+    expect_said("record 'ions/position/x'",
+                (*writer)
+                    ->define_record(*species, "position/x", float64, absolute(1e-3), of_record)
+                    .status());
+}
+
+// Goal: a plugin that one node lacks is an error, and no dataset of which half the blocks went
+// through a filter that the file does not know. Rank 1 defines first, before this process has Zstd.
+TEST_F(WriterErrors, ranks_whose_plugins_differ_are_refused) {
+    auto plugin = std::make_unique<OnePlugin>("libh5sz3.so", path_ + ".plugins");
+    if (!plugin->found()) GTEST_SKIP() << "no libh5sz3.so on HDF5_PLUGIN_PATH";
+    if (make_block_codec({.name = "zstd"}, float32, {64}, lossless()).ok())
+        GTEST_SKIP() << "this process has loaded Zstd's plugin already: run the test by itself";
+    std::latch has_defined(1);
+    base::run_ranks(2, [&](std::unique_ptr<Communicator> comm) {
+        const bool first = comm->rank() == 1;
+        auto writer = Writer::create(path_, std::move(comm), {.codec = {.name = "sz3"}});
+        ASSERT_TRUE(writer.ok()) << writer.status().message();
+        if (!first) has_defined.wait();
+        const auto field = (*writer)->define_field("rho", float32, {64}, absolute(1e-3));
+        EXPECT_TRUE(field.ok()) << field.status().message();
+        if (first) {
+            plugin.reset();
+            has_defined.count_down();
+        }
+        auto iteration = (*writer)->begin_iteration(0);
+        iteration.begin_dump(0.0);
+        expect_invalid(iteration.end(), {"ranks 0 and 1", "different fields", "plugins"});
+    });
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ class BlockCodec {
         for (const FilterSpec& filter : pipeline()) values.push_back(filter.cd_values);
         return values;
     }
-    /// A plugin that is not here and would make blocks smaller, and what they are without it, for
-    /// people; empty: nothing is missing.
+    /// For people: what becomes of blocks for want of a plugin that would make them smaller, and
+    /// what to do. Empty: nothing is missing.
     virtual std::string_view lacks() const { return {}; }
     /// May encode/decode run in several threads at once? If not, calls for the same filter wait for
     /// each other on a mutex inside: correct, but no faster in several threads, and a thread at
@@ -97,6 +97,13 @@ class BlockCodec {
     virtual Status decode(std::span<const std::byte> stored, std::uint32_t filter_mask,
                           std::span<std::byte> chunk) const = 0;
 };
+
+/// Numbers of the pipeline's filters: ranks whose plugins differ must not write one dataset.
+inline std::string filters_of(const BlockCodec& codec) {
+    std::string numbers;
+    for (const FilterSpec& filter : codec.pipeline()) numbers += std::to_string(filter.id) + ",";
+    return numbers;
+}
 
 /// What make_block_codec() is given: for another process to make the same codec.
 struct CodecRecipe {

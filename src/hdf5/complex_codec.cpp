@@ -23,6 +23,7 @@ class ComplexCodec final : public BlockCodec {
     std::vector<std::vector<unsigned>> creation_values() const override {
         return inner_->creation_values();
     }
+    std::string_view lacks() const override { return inner_->lacks(); }
     bool reentrant() const override { return inner_->reentrant(); }
     bool wants_padding() const override { return inner_->wants_padding(); }
 

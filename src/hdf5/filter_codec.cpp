@@ -36,6 +36,7 @@ class FilterCodec final : public BlockCodec {
         FilterTraits traits;                    // of stage 0
         std::vector<unsigned> user;             // its cd_values before set_local
         double round_step = 0.0;  // > 0: values are rounded to this grid before stage 0
+        std::string lacks;
     };
 
     FilterCodec(Parts parts, DType dtype, const Shape& chunk, const ErrorBound& bound)
@@ -60,11 +61,7 @@ class FilterCodec final : public BlockCodec {
         return values;
     }
 
-    std::string_view lacks() const override {
-        if (parts_.exact || parts_.stages.size() == 2) return {};
-        return "Zstd's plugin is not on HDF5_PLUGIN_PATH: blocks that break their bound are stored "
-               "raw, not by Zstd";
-    }
+    std::string_view lacks() const override { return parts_.lacks; }
 
     bool reentrant() const override {
         for (const FilterStage& stage : parts_.stages) {
@@ -304,7 +301,13 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
         // No Zstd plugin is no error: what would have gone through it is stored raw.
         Result<FilterStage> second =
             make_stage(*zstd, *bound_to_cd_values(k_zstd_id, lossless()), dtype, chunk);
-        if (second.ok()) parts.stages.push_back(std::move(*second));
+        if (second.ok())
+            parts.stages.push_back(std::move(*second));
+        else
+            parts.lacks = fmt::format(
+                "blocks that \"{}\" cannot keep within their bound are stored raw, and could be "
+                "smaller: {}",
+                spec.name, second.status().message());
     }
     return std::unique_ptr<BlockCodec>(
         std::make_unique<FilterCodec>(std::move(parts), dtype, chunk, bound));

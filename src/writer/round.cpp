@@ -74,7 +74,7 @@ Status Round::agree_on_errors(std::span<const Hello> all, const Status& mine) {
                                       all[0].iteration, theirs.iteration)};
         };
         if (theirs.definitions != all[0].definitions)
-            return differ("have defined different fields");
+            return differ("have defined different fields, or have different plugins for them");
         if (theirs.has_dump != all[0].has_dump || theirs.iteration != all[0].iteration)
             return differ("do not dump the same iteration");
     }

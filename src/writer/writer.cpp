@@ -85,7 +85,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return status;
     // Find a missing plugin now, not after the first dump was computed.
     const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
-    auto trial = make_block_codec(codec, dtype, Shape::filled(shape.rank(), 8), probe);
+    const Shape some = Shape::filled(shape.rank(), shape.rank() == 1 ? 64 : 8);
+    auto trial = make_block_codec(codec, dtype, some, probe);
     if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
     impl_->session.notice_codec(fmt::format("field '{}'", name), **trial);
     if (Status status = writer::define(impl_->metadata, name, shape.rank(), *attributes);
@@ -95,8 +96,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     return impl_->fields.add(
         {name, dtype, shape, bound, codec, options,
          impl_->session.experience->of_field(name, codec, dtype, {})},
-        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
-                    static_cast<int>(bound.kind), bound.value, codec.name,
+        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
+                    static_cast<int>(bound.kind), bound.value, codec.name, filters_of(**trial),
                     codec::to_json(options.bound_map, 0.0), static_cast<int>(options.coverage),
                     writer::to_string(options.fill_value)));
 }
