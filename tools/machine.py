@@ -86,38 +86,29 @@ def may_install() -> bool:
     return not os.environ.get(SKIP) and os.geteuid() == 0 and bool(shutil.which("apt-get"))
 
 
-def ensure_test_packages() -> None:
-    """What single tests need, where it can be had: a browser, another MPI, another compiler.
-    They skip without, but not in CI, which skips nothing unseen."""
+def ensure_test_packages() -> list[str]:
+    """What single tests need, where it can be had: a browser, another MPI, another compiler, an
+    emulated processor. They skip without: the answer names those tests."""
+    without = []
     for label, listed, test in (
         ("packages for a browser", BROWSER_PACKAGES, "test_report_browser"),
         ("packages of MPICH", MPICH_PACKAGES, "test_other_mpi"),
         ("packages of Clang", CLANG_PACKAGES, "compiles_with_clang"),
+        ("packages to emulate ARM", CROSS_PACKAGES, "codec_on_aarch64"),
     ):
-        if not may_install() or not missing_packages(listed):
+        missing = missing_packages(listed)
+        if not missing:
             continue
         try:
-            install_packages(label, missing_packages(listed))
+            if not may_install():
+                raise SystemExit
+            if listed == CROSS_PACKAGES:
+                subprocess.run(["dpkg", "--add-architecture", "arm64"], check=False)
+            install_packages(label, missing)
         except SystemExit:
-            if os.environ.get("CI"):
-                raise
             note(label, f"not to be had: {test} skips")
-
-
-def ensure_cross_packages() -> None:
-    """What the codec's test on emulated ARM needs, where it can be had; that test skips without."""
-    if not may_install():
-        return
-    missing = missing_packages(CROSS_PACKAGES)
-    if not missing:
-        return
-    subprocess.run(["dpkg", "--add-architecture", "arm64"], check=False)
-    try:
-        install_packages("packages to emulate ARM", missing)
-    except SystemExit:
-        if os.environ.get("CI"):
-            raise
-        note("packages to emulate ARM", "not to be had: codec_on_aarch64 skips")
+            without.append(test)
+    return without
 
 
 def install_packages(label: str, names: list[str]) -> None:
