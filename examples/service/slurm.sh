@@ -7,8 +7,7 @@
 #
 #     sbatch slurm.sh APPLICATION [ARGUMENT...]
 #
-# CAESURA names where Caesura is installed: bin/caesura-serve, vol/, plugins/. OUTPUT is where the
-# application writes. The program's own launcher and options are those of the last srun but one.
+# CAESURA names the prefix where Caesura is installed. OUTPUT is where the application writes. The program's own launcher and options are those of the last srun but one.
 set -euo pipefail
 caesura=${CAESURA:?names where Caesura is installed}
 output=${OUTPUT:?names where the application writes}
@@ -40,6 +39,7 @@ cat > "$output/connector.toml" <<CONFIG
 transport = "service:unix:$place/socket,on_loss=write"
 on_term = "commit"
 CONFIG
-HDF5_PLUGIN_PATH=$caesura/vol:$caesura/plugins \
+plugins=$(echo "$caesura"/lib*/hdf5) # lib64 on some systems
+HDF5_PLUGIN_PATH=$plugins/vol:$plugins/plugin \
     HDF5_VOL_CONNECTOR="caesura config=$output/connector.toml" \
     srun --overlap "$@"

@@ -52,9 +52,10 @@ def test_the_slurm_script_runs_an_application_beside_a_service(tmp_path):
     program = Path(os.environ.get("CAESURA_BUILD", "build")) / "tests" / "vol" / "vol_paced"
     if not program.exists():
         pytest.skip(f"{program} is not built")
-    places = {"bin": Path(PROGRAM).parent, "vol": vol.connector_path()}
-    for name, place in {**places, "plugins": caesura.plugin_path()}.items():
-        (tmp_path / name).symlink_to(place)
+    (tmp_path / "lib" / "hdf5").mkdir(parents=True)
+    (tmp_path / "bin").symlink_to(Path(PROGRAM).parent)
+    (tmp_path / "lib" / "hdf5" / "vol").symlink_to(vol.connector_path())
+    (tmp_path / "lib" / "hdf5" / "plugin").symlink_to(caesura.plugin_path())
     srun = tmp_path / "path" / "srun"
     srun.parent.mkdir()
     srun.write_text(SRUN)
