@@ -25,7 +25,7 @@
 //    Helpers end before the call returns.
 //  - Decoded side by side: floats and integers of 8 to 64 bits, bool and compounds of one kind of
 //    float, chunked or contiguous, with our filter, deflate, shuffle, fletcher32, or plugins that
-//    HDF5 would find. Through HDF5, one call at a time: enumerations, such as bool, floats of other
+//    HDF5 would find. Through HDF5, one call at a time: other enumerations, floats of other
 //    widths, and datasets with nbit, scale-offset or szip. openPMD's constant components need no
 //    reading.
 //  - Memory of a call: for each thread a chunk as stored and one as decoded, and what its decoder

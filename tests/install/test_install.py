@@ -15,7 +15,7 @@ import pytest
 from outside import run
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from launching import environment, on_ranks
+from launching import DEFAULTS, on_ranks
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("CAESURA_BUILD", ROOT / "build"))
@@ -178,7 +178,7 @@ def test_fortran(prefix, lib, example, tmp_path):
     assert len(sums(lib, tmp_path / "heat.h5")) == 10
 
 
-@pytest.mark.skipif(not shutil.which("gfortran"), reason="no gfortran here")
+@pytest.mark.skipif(not shutil.which("mpifort"), reason="no mpifort here")
 def test_fortran_with_mpi(prefix, lib, tmp_path):
     if not (lib / "libcaesura_fortran_mpi.a").exists():
         pytest.skip("this build has no MPI")
@@ -191,7 +191,7 @@ def test_fortran_with_mpi(prefix, lib, tmp_path):
         "target_link_libraries(ranks PRIVATE Caesura::fortran_mpi MPI::MPI_Fortran MPI::MPI_C)\n"
     )
     build = cmake_build(prefix, tmp_path)
-    run("mpirun", *on_ranks(2, build / "ranks"), cwd=tmp_path, **environment())
+    run("mpirun", *on_ranks(2, build / "ranks"), cwd=tmp_path, **DEFAULTS)
     assert sums(lib, tmp_path / "ranks.h5") == {"0": 1.0 * 8 + 2.0 * 8}
 
 

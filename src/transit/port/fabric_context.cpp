@@ -17,7 +17,7 @@ class UcxConfig {
     ~UcxConfig() {
         if (handle_ != nullptr) ucx().config_release(handle_);
     }
-    // CAESURA_UCX_... in the environment is for us; UCX_... alone is for whoever else uses UCX.
+    // CAESURA_UCX_... in the environment is for us alone, and goes before UCX_...
     ucs_status_t read() { return ucx().config_read("CAESURA", nullptr, &handle_); }
     ucp_config_t* handle() const { return handle_; }
     void set(const Fabric::Options& options, const char* shared_memory) {

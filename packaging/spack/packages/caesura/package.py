@@ -76,7 +76,7 @@ class Caesura(CMakePackage, CudaPackage, PythonExtension):
 
     # The language, not the optimisation: C++20 with concepts and std::span.
     conflicts("%gcc@:11", msg="Caesura needs GCC 12 or newer")
-    conflicts("%clang@:14", msg="Caesura needs Clang 15 or newer")
+    conflicts("%clang@:13", msg="Caesura needs Clang 14 or newer")
     conflicts("cuda_arch=none", when="+cuda", msg="cuda_arch names the GPUs to compile for")
     conflicts("platform=darwin", msg="Caesura works on Linux")
     conflicts("platform=windows", msg="Caesura works on Linux")
