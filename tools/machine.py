@@ -96,19 +96,24 @@ def ensure_test_packages() -> list[str]:
         ("packages of Clang", CLANG_PACKAGES, "compiles_with_clang"),
         ("packages to emulate ARM", CROSS_PACKAGES, "codec_on_aarch64"),
     ):
-        missing = missing_packages(listed)
-        if not missing:
-            continue
-        try:
-            if not may_install():
-                raise SystemExit
-            if listed == CROSS_PACKAGES:
-                subprocess.run(["dpkg", "--add-architecture", "arm64"], check=False)
-            install_packages(label, missing)
-        except SystemExit:
+        if not have_packages(label, listed):
             note(label, f"not to be had: {test} skips")
             without.append(test)
     return without
+
+
+def have_packages(label: str, listed: Path) -> bool:
+    """Whether they are there now: installed if need be, where that is possible."""
+    missing = missing_packages(listed)
+    if not missing or not may_install():
+        return not missing
+    if listed == CROSS_PACKAGES:
+        subprocess.run(["dpkg", "--add-architecture", "arm64"], check=False)
+    try:
+        install_packages(label, missing)
+    except SystemExit:
+        return False
+    return True
 
 
 def install_packages(label: str, names: list[str]) -> None:

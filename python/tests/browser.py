@@ -141,6 +141,13 @@ class Browser:
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self._ask("Emulation.setEmulatedMedia", {"media": kind, "features": features})
 
+    def on_paper(self) -> None:
+        """The open page as it is printed, about as wide as A4 without margins."""
+        self.media("print")
+        self.resize(700)
+        self.evaluate("dispatchEvent(new Event('beforeprint'))")
+        self.drawn()
+
     def evaluate(self, expression: str) -> Any:
         """What a JavaScript expression is, as JSON has it; promises are waited for."""
         answer = self._ask(

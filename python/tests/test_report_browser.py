@@ -176,10 +176,7 @@ def test_buttons_and_tables_work_from_the_keyboard(page):
 
 
 def test_print_shows_all_tables_and_cuts_nothing(page, run):
-    page.media("print")
-    page.resize(700)  # about the width of A4 without margins
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    page.drawn()
+    page.on_paper()
     assert page.evaluate("document.querySelectorAll('details:not([open])').length") == 0
     assert page.cut_off() == []
     assert page.clipped() == []

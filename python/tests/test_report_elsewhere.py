@@ -200,9 +200,6 @@ def test_their_pages_read_well_in_the_dark_on_a_phone_and_on_paper(run, request,
         browser.open(page, width=390, height=844)
         assert browser.evaluate("document.documentElement.scrollWidth") <= 390
         assert browser.cut_off() == []
-        browser.media("print")
-        browser.resize(700)
-        browser.evaluate("dispatchEvent(new Event('beforeprint'))")
-        browser.drawn()
+        browser.on_paper()
         assert browser.clipped() == []
         assert browser.cut_off() == []

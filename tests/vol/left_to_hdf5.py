@@ -20,6 +20,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from launching import environment, on_ranks
+from running import options_of_cases, try_cases
 
 TIME_LIMIT_S = 60
 
@@ -60,10 +61,9 @@ CASES = {
 }
 
 
-def run(options: argparse.Namespace, name: str, case: Case) -> tuple[int, str, str]:
+def run(options: argparse.Namespace, name: str, place: Path) -> tuple[int, str, str]:
     """The program under the connector: exit status, stderr, and who made the file."""
-    place = options.out / re.sub(r"\W+", "_", name)
-    place.mkdir(parents=True, exist_ok=True)
+    case = CASES[name]
     toml, report = place / "run.toml", place / "report.json"
     toml.write_text(f'{case.settings}report = "{report}"\n')
     variables = {
@@ -103,22 +103,15 @@ def fault(case: Case, code: int, said: str, handled_by: str) -> str:
 
 def main() -> int:
     """Every case."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
-    parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    failed = 0
-    for name, case in CASES.items():
-        code, said, handled_by = run(options, name, case)
+    options = options_of_cases(__doc__.splitlines()[0])
+
+    def faults_of(name: str, place: Path) -> list[str]:
+        case = CASES[name]
+        code, said, handled_by = run(options, name, place)
         wrong = fault(case, code, said, handled_by)
-        print(f"{name}: {'FAILED' if wrong else 'passed'}", flush=True)
-        if wrong:
-            print(f"  {wrong}\n{said}")
-        failed += bool(wrong)
-    return 1 if failed else 0
+        return [wrong, said] if wrong else []
+
+    return try_cases(CASES, options.out, faults_of)
 
 
 if __name__ == "__main__":

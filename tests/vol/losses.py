@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import NamedTuple
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from launching import environment, on_ranks
+from running import options_of_cases, try_cases
 
 TIME_LIMIT_S = 120
 LOST_BYTES = 4096 * 64 * 8  # of lost_dump.c, of all ranks
@@ -105,8 +105,6 @@ CASES = {
 
 def run(options: argparse.Namespace, case: Case, place: Path) -> tuple[int, str]:
     """The program under the connector: exit status and stderr."""
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
     toml = place / "run.toml"
     toml.write_text(f'{case.settings}report = "{place}/report-%r.json"\nthreshold_bytes = 2048\n')
     variables = {
@@ -158,29 +156,19 @@ def faults_of_report(case: Case, rank: int, place: Path) -> list[str]:
 
 def main() -> int:
     """Every case."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
-    parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
-    parser.add_argument("--out", type=Path, required=True)
-    options = parser.parse_args()
-    failed = 0
-    for name, case in CASES.items():
-        place = options.out / re.sub(r"\W+", "_", name)
+    options = options_of_cases(__doc__.splitlines()[0])
+
+    def faults_of(name: str, place: Path) -> list[str]:
+        case = CASES[name]
         code, said = run(options, case, place)
         faults = [f"exit status {code}"] if code != 0 and not case.fails else []
         faults += faults_of_lines(case, said)
         for rank in range(case.ranks):
             if not faults:
                 faults += faults_of_report(case, rank, place)
-        print(f"{name}: {'FAILED' if faults else 'passed'}", flush=True)
-        for fault in faults:
-            print(f"  {fault}")
-        if faults:
-            print(said)
-        failed += bool(faults)
-    return 1 if failed else 0
+        return [*faults, said] if faults else []
+
+    return try_cases(CASES, options.out, faults_of)
 
 
 if __name__ == "__main__":
