@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "writer/impl.hpp"
+#include "writer/trial_codec.hpp"
 #include "writer/user_attributes.hpp"
 
 namespace caesura {
@@ -162,18 +163,15 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
     if (Status status = check(of_component(full), checked.attributes, *impl_->tree); !status.ok())
         return status;
     const CodecSpec codec = options.codec.value_or(impl_->session.options.codec);
-    // Find a missing plugin now, not after the first dump was computed.
-    const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
-    auto trial = make_block_codec(codec, dtype, {64}, probe);
-    if (!trial.ok()) return trial.status().with_context(who);
-    impl_->session.notice_codec(who, **trial);
+    const auto filters = writer::try_codec(impl_->session, who, codec, dtype, 1, bound);
+    if (!filters.ok()) return filters.status();
     FieldState state(full, dtype, {0}, bound, codec, {},
                      impl_->session.experience->of_field("particles/" + full, codec, dtype, {}));
     state.particles = FieldState::OfSpecies{species.index, std::move(checked)};
     return impl_->fields.add(std::move(state),
                              fmt::format("record|{}|{}|{}|{}|{}|{}|{}", full, to_string(dtype),
                                          static_cast<int>(bound.kind), bound.value, codec.name,
-                                         filters_of(**trial), describe(options)));
+                                         *filters, describe(options)));
 }
 
 Status Writer::define_constant(Species species, const std::string& name, double value,

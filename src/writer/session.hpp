@@ -36,11 +36,6 @@ struct Session {
     }
     /// What is said without a callback, too.
     void warn(Warning what, const std::string& text) { warnings.warn(what, text); }
-    /// Says what a field's codec lacks. @param who  names the field
-    void notice_codec(const std::string& who, const BlockCodec& codec) {
-        if (const std::string_view what = codec.lacks(); !what.empty())
-            warn(Warning::plugin, who + ": " + std::string(what));
-    }
     /// Says once that the service has gone, once that it is there again, and once that it does not
     /// take this file, or a dump of it.
     void notice_service() {

@@ -12,6 +12,7 @@
 #include "base/file.hpp"
 #include "codec/bound/bound_map.hpp"
 #include "writer/impl.hpp"
+#include "writer/trial_codec.hpp"
 #include "writer/user_attributes.hpp"
 
 namespace caesura {
@@ -83,12 +84,9 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     if (Status status = writer::check_bound_map(name, shape, bound, codec, options.bound_map);
         !status.ok())
         return status;
-    // Find a missing plugin now, not after the first dump was computed.
-    const ErrorBound probe = writer::needs_range(bound) ? absolute(1.0) : bound;
-    const Shape some = Shape::filled(shape.rank(), shape.rank() == 1 ? 64 : 8);
-    auto trial = make_block_codec(codec, dtype, some, probe);
-    if (!trial.ok()) return trial.status().with_context(fmt::format("field '{}'", name));
-    impl_->session.notice_codec(fmt::format("field '{}'", name), **trial);
+    const auto filters = writer::try_codec(impl_->session, fmt::format("field '{}'", name), codec,
+                                           dtype, shape.rank(), bound);
+    if (!filters.ok()) return filters.status();
     if (Status status = writer::define(impl_->metadata, name, shape.rank(), *attributes);
         !status.ok())
         return status;
@@ -97,7 +95,7 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         {name, dtype, shape, bound, codec, options,
          impl_->session.experience->of_field(name, codec, dtype, {})},
         fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
-                    static_cast<int>(bound.kind), bound.value, codec.name, filters_of(**trial),
+                    static_cast<int>(bound.kind), bound.value, codec.name, *filters,
                     codec::to_json(options.bound_map, 0.0), static_cast<int>(options.coverage),
                     writer::to_string(options.fill_value)));
 }
