@@ -44,7 +44,7 @@ Take text_of(std::string WriterOptions::*member) {
 }
 
 const std::map<std::string, Take>& takers() {
-    static const std::map<std::string, Take> all{
+    static const auto& all = *new std::map<std::string, Take>{
         {"filename",
          [](Settings& to, const std::string&, const std::string& text) {
              to.file = text;

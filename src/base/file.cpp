@@ -198,7 +198,7 @@ Status FileSystem::remove(const std::string& path) {
 }
 
 FileSystem& FileSystem::posix() {
-    static PosixFileSystem instance;
+    static auto& instance = *new PosixFileSystem;
     return instance;
 }
 

@@ -29,7 +29,7 @@ struct Opened {
     std::map<std::array<std::byte, 16>, std::weak_ptr<SharedMemory>> by_nonce;
 };
 Opened& opened() {
-    static Opened all;
+    static auto& all = *new Opened;
     return all;
 }
 

@@ -255,7 +255,7 @@ Result<bool> Reader::refresh() try {
 
 const std::string& Reader::path() const { return impl_->path; }
 const std::vector<store::Attribute>& Reader::attributes() const {
-    static const std::vector<store::Attribute> none;
+    static const auto& none = *new std::vector<store::Attribute>;
     const auto& files = impl_->state.files;
     return files.empty() ? none : files[0].source->info().root;
 }

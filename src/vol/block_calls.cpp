@@ -127,7 +127,6 @@ Status find_stored(Object& opened, const NativeObject& native) {
 
 Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quantities& quantities,
                       hid_t type, hid_t space, PreparedDataset& prepared) {
-    if (Status status = register_filter(); !status.ok()) return status;
     auto blocks = file.blocks();
     if (!blocks.ok()) return blocks.status();
     const Settings settings = settings_of(*file.config(), facts.path);

@@ -156,7 +156,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// Before HDF5 closes itself with files open, and while it still has types, which attributes
     /// need: what was written is committed. Collective over the ranks of each file. A failure is
     /// told when HDF5 closes the file.
-    static void commit_all_open();
+    /// @param with_others  files that other ranks have open too; false: these are given up, and
+    ///                     nobody is waited for.
+    static void commit_all_open(bool with_others);
     /// To be called before an object of the file is closed: if it is the last thing that keeps a
     /// file open whose identifiers are all closed (close degree WEAK), what came since is
     /// committed.
@@ -221,6 +223,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
     void forget_name();
     void recall_name();
+    void let_go();
+    void leave_uncommitted();
     Result<bool> put_off(bool unused, bool& last);
     Result<bool> begin_close(const NativeObject& through, Status mine);
     Status write_closed_tree();

@@ -184,7 +184,7 @@ std::shared_ptr<CapturedFile> CapturedFile::find(unsigned long number) {
     return nullptr;
 }
 
-void CapturedFile::commit_all_open() {
+void CapturedFile::commit_all_open(bool with_others) {
     const KeepErrors keep;
     const LibraryState state;
     std::vector<std::shared_ptr<CapturedFile>> files;  // by name: in one order everywhere
@@ -192,12 +192,34 @@ void CapturedFile::commit_all_open() {
         if (auto file = open.lock(); file != nullptr && file->uses() > 0)
             files.push_back(std::move(file));
     for (const auto& file : files) {
+        if (!with_others && file->shared()) {
+            file->leave_uncommitted();
+            continue;
+        }
         const NativeObject through{file->uses_.front(), H5I_FILE};
         const auto refused = [&] {
             return store::hdf5_error(StatusCode::internal, file->name() + ": flushing the image");
         };
         (void)file->commit(through, false, flush_native(through) < 0 ? refused() : Status{});
+        file->let_go();
     }
+}
+
+/// HDF5 that is closing itself closes types before datasets that we hold, and all before the file.
+void CapturedFile::let_go() {
+    if (blocks_ == nullptr) return;
+    blocks_->release();
+    blocks_->forget_types();
+}
+
+void CapturedFile::leave_uncommitted() {
+    let_go();
+    uncommitted_ = {
+        StatusCode::cancelled,
+        fmt::format("{}: was open when the program ended without MPI_Finalize and without "
+                    "H5close; it is as of its last H5Fflush",
+                    name_)};
+    given_up_ = true;
 }
 
 void CapturedFile::find_holder(Object& opened) {

@@ -152,7 +152,7 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
 }
 
 Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
-    static std::map<std::string, std::shared_ptr<const Config>> loaded;
+    static auto& loaded = *new std::map<std::string, std::shared_ptr<const Config>>;
     if (const auto found = loaded.find(path); found != loaded.end()) return found->second;
     if (path.empty()) return loaded[path] = std::make_shared<const Config>();
     std::ifstream file(path, std::ios::binary);

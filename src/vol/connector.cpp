@@ -12,6 +12,7 @@
 #include "vol/closing_line.hpp"
 #include "vol/errors.hpp"
 #include "vol/external_link.hpp"
+#include "vol/found_datasets.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
 #include "vol/shutdown.hpp"
@@ -41,7 +42,7 @@ constexpr std::uint64_t k_capabilities =
 
 herr_t initialize(hid_t) {
     library_begins();
-    return 0;
+    return done(register_filter());
 }
 
 /// Our statics outlive the library, which may be opened again: no identifier may stay in them.

@@ -9,7 +9,8 @@ namespace caesura::vol {
 /// H5Pget_filter2 is asked for no more: it takes a larger number for one that was not set.
 inline constexpr std::size_t k_most_parameters = 256;
 
-/// This process reads blocks too. A filter plugin that is found has the same class.
+/// A process that the connector is loaded into reads our chunks, also of files that it opens for
+/// reading alone, without a plugin. One that HDF5 has found has the same class.
 Status register_filter();
 
 /// What blocks of it are to be written with. The bound is the one in its filter's parameters.

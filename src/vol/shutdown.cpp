@@ -21,7 +21,7 @@ bool has_ended() { return g_library_ends || g_mpi_ends || g_process_ends; }
 
 int at_finalize(MPI_Comm, int, void*, void*) {
     g_mpi_ends = true;
-    CapturedFile::commit_all_open();
+    CapturedFile::commit_all_open(true);
     pending_files::complete_all();
     pending_files::show_errors();
     return MPI_SUCCESS;
@@ -34,9 +34,10 @@ void at_library_close(void*) {
     g_told_by_library = false;  // the list of callbacks goes with the library
     if (is_forked()) return;
     if (g_process_ends && !g_mpi_ends) {
+        CapturedFile::commit_all_open(false);
         pending_files::give_up("the program ended without MPI_Finalize and without H5close");
     } else {
-        if (!g_mpi_ends) CapturedFile::commit_all_open();  // else it has been done
+        if (!g_mpi_ends) CapturedFile::commit_all_open(true);  // else it has been done
         pending_files::complete_all();
     }
     pending_files::show_errors();

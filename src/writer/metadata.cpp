@@ -124,7 +124,7 @@ void Metadata::set(const AttributedObject& object, const std::string& name,
 }
 
 const AttributeMap& Metadata::of(const AttributedObject& object) const {
-    static const AttributeMap nothing;
+    static const auto& nothing = *new AttributeMap;
     const auto known = said_.find(object);
     return known == said_.end() ? nothing : known->second;
 }
@@ -137,7 +137,7 @@ const store::AttributeValue* Metadata::find(const AttributedObject& object,
 }
 
 const Metadata& nothing_said() {
-    static const Metadata nothing;
+    static const auto& nothing = *new Metadata;
     return nothing;
 }
 

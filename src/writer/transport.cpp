@@ -6,7 +6,7 @@ namespace caesura::writer {
 namespace {
 
 std::map<std::string, TransportFactory, std::less<>>& factories() {
-    static std::map<std::string, TransportFactory, std::less<>> all;
+    static auto& all = *new std::map<std::string, TransportFactory, std::less<>>;
     return all;
 }
 

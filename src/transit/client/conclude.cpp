@@ -9,7 +9,7 @@ namespace caesura::transit {
 
 std::string Client::conclude(std::span<const writer::Finding> findings,
                              std::uint64_t values) const {
-    static const lambda::Registry registry;
+    static const auto& registry = *new lambda::Registry;
     struct Sum {
         lambda::AnalysisState state;
         std::uint64_t values = 0;

@@ -84,7 +84,7 @@ ObjectStore::ObjectStore(const StoreLimits& limits, std::unique_ptr<Spool> spool
 ObjectStore::~ObjectStore() = default;
 
 base::BufferPool& ObjectStore::pool() {
-    static base::BufferPool pool(k_pool_bytes);
+    static auto& pool = *new base::BufferPool(k_pool_bytes);
     return pool;
 }
 

@@ -44,7 +44,7 @@ Status check(const PortOptions& o) {
 }
 
 PortHandler& nobody() {
-    static PortHandler handler;
+    static auto& handler = *new PortHandler;
     return handler;
 }
 

@@ -72,7 +72,7 @@ Result<Ucx> find_ucx() {
 }
 
 const Result<Ucx>& found_once() {
-    static const Result<Ucx> found = find_ucx();
+    static const auto& found = *new Result<Ucx>(find_ucx());
     return found;
 }
 
