@@ -46,7 +46,7 @@ def run(options: argparse.Namespace, step: str, path: Path, variables: dict[str,
 def dump_of(options: argparse.Namespace, path: Path, variables: dict[str, str]) -> str:
     """The first and the last values, by h5dump, which knows the filter's plugin alone."""
     text = ""
-    for start in ("0", "99996"):
+    for start in ("0", "199996"):
         command = [options.h5dump, "-d", "u", "-s", start, "-c", "4", str(path)]
         done = subprocess.run(command, env=variables, capture_output=True, text=True)
         text += "".join(line for line in done.stdout.splitlines(True) if "):" in line)

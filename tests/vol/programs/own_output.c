@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 100000 };
+enum { N = 200000 };
 static double in[N], out[N];
 
 static void need(int holds, const char* what) {
