@@ -45,6 +45,16 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const
     });
 }
 
+herr_t object_specific(void* object, const H5VL_loc_params_t* location,
+                       H5VL_object_specific_args_t* args, hid_t transfer, void** request) {
+    return guarded([&] {
+        const auto call = [&] {
+            return AtLocation<H5VLobject_specific>::call(object, location, args, transfer, request);
+        };
+        return args->op_type == H5VL_OBJECT_FLUSH ? flush_object(object, call) : call();
+    });
+}
+
 }  // namespace
 
 H5VL_object_class_t object_callbacks() {
@@ -54,7 +64,7 @@ H5VL_object_class_t object_callbacks() {
     // Trap 1: for H5VL_OBJECT_GET_FILE the library wants the native connector's own file. It
     // compares that with the files that are open, and wraps it itself if there is none.
     table.get = AtLocation<H5VLobject_get>::call;
-    table.specific = AtLocation<H5VLobject_specific>::call;
+    table.specific = object_specific;
     table.optional = AtLocation<H5VLobject_optional>::call;
     return table;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "vol/block_shape.hpp"
+#include "vol/chunk_calls.hpp"
 #include "vol/filtered.hpp"
 #include "vol/found_datasets.hpp"
 
@@ -170,7 +171,8 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     return {};
 }
 
-Status adopt_blocks(const Object& made, const std::optional<writer::DatasetDefinition>& filtered) {
+Status adopt_blocks(const Object& made, hid_t space,
+                    const std::optional<writer::DatasetDefinition>& filtered) {
     if (filtered)
         if (Status status = define_filtered(made, *filtered); !status.ok()) return status;
     auto blocks = made.file->blocks();
@@ -178,6 +180,7 @@ Status adopt_blocks(const Object& made, const std::optional<writer::DatasetDefin
     const auto& block = made.dataset->block;
     if (Status status = check_pipeline(made, (*blocks)->pipeline(*block)); !status.ok())
         return status;
+    make_asked_chunks(made, space);
     return (*blocks)->adopt(block, {made.under, H5I_DATASET});
 }
 
@@ -199,49 +202,10 @@ Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space,
     auto selected = select(dataset, memory_space, file_space);
     if (!selected.ok()) return selected.status();
     selected->together = together;
-    return object.file->blocks_or_null()->write(dataset, {object.under, H5I_DATASET}, *selected,
-                                                memory, memory_type, transfer);
-}
-
-Status write_chunk_of_values(const Object& object, const hsize_t* offset, std::uint32_t mask,
-                             std::size_t bytes, const void* values) {
-    const BlockIo::Dataset& dataset = *object.dataset->block;
-    const hid_t creation = object.dataset->creation.get();
-    const auto rank = static_cast<std::size_t>(dataset.rank);
-    const auto bad = [&](std::string_view why) {
-        return Status{StatusCode::invalid_argument,
-                      fmt::format("{}: H5Dwrite_chunk: {}", dataset.path, why)};
-    };
-    Extents chunk{}, none{}, count{};
-    if (creation < 0 || H5Pget_layout(creation) != H5D_CHUNKED ||
-        H5Pget_chunk(creation, dataset.rank, chunk.data()) != dataset.rank)
-        return bad("the application has made it without chunks");
-    const int filters = std::max(0, H5Pget_nfilters(creation));
-    const auto all = static_cast<std::uint32_t>((std::uint64_t{1} << filters) - 1);
-    if ((mask & all) != all)
-        return {StatusCode::unsupported,
-                dataset.path +
-                    ": chunks that the application has filtered cannot be written, as "
-                    "others than its filters are in the file"};
-    const Extents dims = native_extent(dataset, dataset.elements(dataset.dims));
-    std::size_t wanted = dataset.element.bytes();
-    for (std::size_t i = 0; i < rank; ++i) {
-        if (offset[i] % chunk[i] != 0 || offset[i] >= dims[i]) return bad("no chunk begins there");
-        count[i] = std::min(chunk[i], dims[i] - offset[i]);
-        wanted *= chunk[i];
-    }
-    if (bytes != wanted)
-        return bad(fmt::format("{} bytes, and a chunk without filters has {}", bytes, wanted));
-    const Handle file(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose);
-    const Handle memory(H5Screate_simple(dataset.rank, chunk.data(), nullptr), H5Sclose);
-    if (!file.ok() || !memory.ok() ||
-        H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, offset, nullptr, count.data(), nullptr) <
-            0 ||
-        H5Sselect_hyperslab(memory.get(), H5S_SELECT_SET, none.data(), nullptr, count.data(),
-                            nullptr) < 0)
-        return refused(dataset.path, "dataspace");
-    return write_blocks(object, dataset.type.get(), memory.get(), file.get(),
-                        H5P_DATASET_XFER_DEFAULT, values, false);
+    Status status = object.file->blocks_or_null()->write(dataset, {object.under, H5I_DATASET},
+                                                         *selected, memory, memory_type, transfer);
+    if (status.ok() && dataset.asked != nullptr) dataset.asked->note_written(selected->file.get());
+    return status;
 }
 
 Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,

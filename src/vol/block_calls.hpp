@@ -16,7 +16,8 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
 /// The dataset has been made: remember it. Errors: unsupported (the codec's filter has changed its
 /// parameters, so that blocks could not be read), those of define_filtered().
 /// @param filtered  PreparedDataset::filtered.
-Status adopt_blocks(const Object& made, const std::optional<writer::DatasetDefinition>& filtered);
+Status adopt_blocks(const Object& made, hid_t space,
+                    const std::optional<writer::DatasetDefinition>& filtered);
 /// If `opened` is one of those, or was stored as blocks before the file was opened: find them, and
 /// what the application gave when it made it. Errors: unsupported (why it is not one).
 Status find_blocks(Object& opened);
@@ -45,11 +46,5 @@ Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space,
                     hid_t transfer, const void* memory, bool together);
 Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, hid_t file_space,
                    hid_t transfer, void* memory, bool together);
-
-/// H5Dwrite_chunk: a chunk as the application has them, of values without filters, is written as
-/// H5Dwrite would. Errors: invalid_argument (no chunk of it), unsupported (filtered by the
-/// application).
-Status write_chunk_of_values(const Object& object, const hsize_t* offset, std::uint32_t mask,
-                             std::size_t bytes, const void* values);
 
 }  // namespace caesura::vol

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "store/hdf5_handle.hpp"
+#include "vol/asked_chunks.hpp"
 #include "vol/members.hpp"
 #include "vol/native_dataset.hpp"
 #include "writer/open_writer.hpp"
@@ -48,6 +49,8 @@ struct BlockDataset {
     store::Handle type, creation;           ///< in the file; as the application gave it
     std::vector<unsigned char> type_bytes;  ///< of `type`, from which it can be made again
     std::size_t filters = 0;
+    /// What the application made, in its own chunks; null: it was there when the file was opened.
+    std::shared_ptr<AskedChunks> asked;
     H5O_token_t token{};
     NativeDataset native;
     std::vector<PutBox> pieces;            ///< oldest first

@@ -337,6 +337,13 @@ bool BlockIo::anything_pending_here() const {
     return writer_->pending() || writer_->committed_dumps() < writer_->next_dump();
 }
 
+bool BlockIo::may_wait() const {
+    const auto waits = [](const auto& known) {
+        return known.second->others_may_have_written || !known.second->pieces.empty();
+    };
+    return std::any_of(by_token_.begin(), by_token_.end(), waits);
+}
+
 std::uint64_t BlockIo::held_bytes() const {
     const std::uint64_t committed = started() ? writer_->committed_dumps() : 0;
     std::uint64_t bytes = 0;

@@ -104,6 +104,8 @@ class BlockIo {
     /// Has any rank anything that is not committed, or an error? Collective.
     Result<bool> anything_pending(const Status& mine);
     bool anything_pending_here() const;
+    /// May any rank have anything that is not committed, as far as this one knows? Local.
+    bool may_wait() const;
     /// Raw bytes of this rank that are not committed.
     std::uint64_t held_bytes() const;
     /// Of these, what was not handed over.

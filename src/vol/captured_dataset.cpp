@@ -47,6 +47,7 @@ bool reads_other_files(hid_t creation) {
 }
 
 void note_restrictions(CapturedDataset& dataset, hid_t creation) {
+    dataset.is_virtual = H5Pget_layout(creation) == H5D_VIRTUAL;
     if (reads_other_files(creation))
         dataset.why_not_read = dataset.why_not_written =
             "it is virtual, and other files' data are not reached while the file is written";
@@ -91,6 +92,38 @@ Handle default_creation(CapturedFile& file) {
     return share(list);
 }
 
+/// What becomes of a dataset that is to be made.
+struct Fate {
+    Status block;                ///< ok: it becomes blocks of the configuration's codec
+    Status kept;                 ///< may the lanes run the application's filters?
+    bool keeps_filters = false;  ///< they do
+};
+
+/// The application's filters are its wish, which the configuration may overrule: by a bound, or
+/// another codec than the default.
+bool overrules_filters(const Config& config, const DatasetFacts& facts) {
+    const Settings settings = settings_of(config, facts.path);
+    return settings.codec != Config{}.codec ||
+           (settings.bound.kind != ErrorBound::Kind::lossless && !facts.is_exact());
+}
+
+Fate fate_of(CapturedFile& file, const DatasetFacts& facts, hid_t type, hid_t creation) {
+    Fate fate{qualifies(*file.config(), facts), {}};
+    if (facts.filters == 0 || (fate.block.ok() && overrules_filters(*file.config(), facts)))
+        return fate;
+    fate.kept = keeps_filters(facts, type, creation);
+    if (file.shared()) {
+        fate.keeps_filters = fate.kept.ok();
+        if (fate.keeps_filters) fate.block = {StatusCode::unsupported, "it has filters of its own"};
+        return fate;
+    }
+    // One rank's HDF5 runs all that the lanes cannot, and what changes values, which the
+    // application reads as the filter has left them.
+    fate.keeps_filters = fate.block.ok() && fate.kept.ok() && filters_are_lossless(creation);
+    fate.block = {StatusCode::unsupported, "it has filters of its own"};
+    return fate;
+}
+
 }  // namespace
 
 Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset) {
@@ -121,7 +154,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     dataset.creation = keep(creation);
     prepared.access = image_access(file, access, dataset);
     const DatasetFacts facts = facts_of(path_at(at, location, name), type, space, creation);
-    const Status block = qualifies(*file.config(), facts);
+    const Fate fate = fate_of(file, facts, type, creation);
+    const Status& block = fate.block;
     const bool plain = facts.layout == H5D_CONTIGUOUS || facts.layout == H5D_CHUNKED;
     const bool shares_list = !block.ok() && creation == H5P_DATASET_CREATE_DEFAULT;
     prepared.creation = shares_list ? default_creation(file) : Handle(H5Pcopy(creation), H5Pclose);
@@ -144,9 +178,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
                                    facts.is_exact() ? ", without loss" : ""));
         return prepared;
     }
-    const bool filtered = file.shared() && facts.filters > 0;
-    const Status kept = filtered ? keeps_filters(facts, type, creation) : Status{};
-    if (filtered && kept.ok()) {
+    if (fate.keeps_filters) {
         if (Status status = prepare_filtered(file, facts, type, space, prepared); !status.ok())
             return status.with_context(file.name());
         const BlockIo::Dataset& made = *prepared.dataset->block;
@@ -155,7 +187,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
                                    to_string(made.elements(made.chunk)), block.message()));
         return prepared;
     }
-    const bool drops_filters = filtered;
+    const bool drops_filters = file.shared() && facts.filters > 0;
     bool ok = dataset.creation.ok() && prepared.creation.ok() && prepared.access.ok();
     // Nobody but HDF5 runs them, which would need each chunk whole on one process.
     if (drops_filters) ok = ok && H5Premove_filter(prepared.creation.get(), H5Z_FILTER_ALL) >= 0;
@@ -166,7 +198,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     report_dataset(file.config(), file.name(), facts.path, false,
                    fmt::format("stored as it is: {}{}{}", block.message(),
                                drops_filters ? "; without the application's filters: " : "",
-                               drops_filters ? kept.message() : ""));
+                               drops_filters ? fate.kept.message() : ""));
     return prepared;
 }
 

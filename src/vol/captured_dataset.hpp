@@ -16,6 +16,7 @@ struct CapturedDataset {
     double cache_preemption = 0;
     /// Why its data cannot be written, or read, while the file is captured; empty: they can.
     std::string why_not_written, why_not_read;
+    bool is_virtual = false;  ///< HDF5 reads its sources, which may be blocks
 };
 
 /// The lists with which a dataset is made in the image.

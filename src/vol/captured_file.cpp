@@ -130,6 +130,25 @@ Status CapturedFile::settle(const NativeObject& through) {
     return blocks_->flush(through, mine).with_context(name_);
 }
 
+Status CapturedFile::flush_from(const NativeObject& through) {
+    if (Status others = pending_files::advance({communicator_.get(), members_}, 0); !others.ok())
+        return others;
+    Status mine;
+    if (flush_native(through) < 0)
+        mine = store::hdf5_error(StatusCode::internal, name_ + ": flushing the image");
+    return commit(through, false, mine);
+}
+
+Status CapturedFile::settle_alone(const NativeObject& through, std::string_view call) {
+    if (!shared()) return settle(through);
+    if (blocks_ == nullptr || !blocks_->may_wait()) return {};
+    return {
+        StatusCode::unsupported,
+        fmt::format("{}: {}: rank {} asks by itself, and values of this file wait that only all "
+                    "its ranks can write: let all of them call H5Fflush before",
+                    name_, call, communicator_->rank())};
+}
+
 Status CapturedFile::relieve_together(const NativeObject& through, std::uint64_t bytes) {
     // Half of it may wait, while what has been handed over before is compressed and written. The
     // Writer's own default is another on every rank, and all must decide alike.

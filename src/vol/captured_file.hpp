@@ -140,6 +140,13 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// drain(), and everything that became blocks is committed.
     /// @param through  any object of the file.
     Status settle(const NativeObject& through);
+    /// The same before HDF5 itself reads what may wait, in a call that a rank makes by itself. Of a
+    /// file of several ranks nothing can be settled then. @param call  its name.
+    /// Errors: unsupported (something waits on a rank of several).
+    Status settle_alone(const NativeObject& through, std::string_view call);
+    /// H5Fflush, or the flush of any object of the file, of which commits know no part: all of it
+    /// is committed, and other files go on. Collective.
+    Status flush_from(const NativeObject& through);
     /// After a collective write: hand blocks over before what waits takes too much memory on any
     /// rank. The same decision on all ranks; communicates only where that may be so.
     /// @param bytes  of all that a rank may have written; the same on all.

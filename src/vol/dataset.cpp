@@ -6,6 +6,7 @@
 
 #include "vol/block_calls.hpp"
 #include "vol/callbacks.hpp"
+#include "vol/chunk_calls.hpp"
 #include "vol/forward.hpp"
 
 namespace caesura::vol {
@@ -54,6 +55,42 @@ std::vector<const Object*> files_of(const Transfer<Buffer>& call) {
 
 NativeObject through(const Object& dataset) { return {dataset.under, H5I_DATASET}; }
 
+bool is_virtual(const Object& dataset) {
+    return dataset.dataset != nullptr && dataset.dataset->is_virtual;
+}
+
+/// A collective read sees what all ranks wrote before it. HDF5 itself reads the sources of a
+/// virtual dataset, which may be blocks that wait.
+Status settle_for(const Transfer<void*>& call, bool collective) {
+    if (collective) {
+        for (const Object* const one : files_of(call))
+            if (Status status = one->file->settle(through(*one)); !status.ok()) return status;
+        return {};
+    }
+    for (std::size_t i = 0; i < call.count; ++i)
+        if (is_virtual(call.object(i)))
+            if (Status status =
+                    call.object(i).file->settle_alone(through(call.object(i)), "a virtual dataset");
+                !status.ok())
+                return status;
+    return {};
+}
+
+/// Before HDF5 itself writes into the sources of a virtual dataset: what waits for them is older.
+Status settle_for_sources(const Transfer<const void*>& call) {
+    for (std::size_t i = 0; i < call.count; ++i) {
+        const Object& dataset = call.object(i);
+        if (!is_virtual(dataset)) continue;
+        if (dataset.file->shared())
+            return {StatusCode::unsupported,
+                    dataset.file->name() +
+                        ": several ranks cannot write through a virtual dataset; "
+                        "write its sources"};
+        if (Status status = dataset.file->settle(through(dataset)); !status.ok()) return status;
+    }
+    return {};
+}
+
 herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer, void* buffers[],
                     void** request_slot) {
@@ -64,11 +101,8 @@ herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
         const ImageTransfer list = image_transfer(first.file.get(), transfer);
         for (std::size_t i = 0; i < count; ++i)
             if (const Status status = may_read(call.object(i)); !status.ok()) return fail(status);
-        // A collective read sees what all ranks wrote before it.
-        if (list.was_collective)
-            for (const Object* const one : files_of(call))
-                if (const Status status = one->file->settle(through(*one)); !status.ok())
-                    return fail(status);
+        if (const Status status = settle_for(call, list.was_collective); !status.ok())
+            return fail(status);
         for (std::size_t i = 0; i < count; ++i) {
             if (block_of(call.object(i)) == nullptr) continue;
             const Status status =
@@ -161,6 +195,7 @@ herr_t dataset_write(std::size_t count, void* datasets[], hid_t memory_types[],
         for (std::size_t i = 0; i < count; ++i)
             if (const Status status = may_write(call.object(i), memory_types[i]); !status.ok())
                 return fail(status);
+        if (const Status status = settle_for_sources(call); !status.ok()) return fail(status);
         if (list.was_collective)
             if (const Status status = keep_order(call); !status.ok()) return fail(status);
         const Status blocks = write_all_blocks(call, transfer, list.was_collective);
@@ -231,7 +266,8 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
         });
         if (made->under == nullptr) return nullptr;
         if (block_of(*made) != nullptr)
-            if (const Status status = adopt_blocks(*made, prepared->filtered); !status.ok()) {
+            if (const Status status = adopt_blocks(*made, space, prepared->filtered);
+                !status.ok()) {
                 H5VLdataset_close(made->under, made->connector, transfer, nullptr);
                 // Closing lists clears the error stack.
                 made.reset();
@@ -268,6 +304,27 @@ void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* 
     });
 }
 
+/// How much space a dataset has that became blocks, as of the layout that the application asked
+/// for.
+std::optional<herr_t> answer_for_space(const Object& on, H5VL_dataset_get_args_t& args) {
+    const BlockIo::Dataset* const block = block_of(on);
+    if (block == nullptr) return std::nullopt;
+    if (args.op_type == H5VL_DATASET_GET_SPACE_STATUS && block->asked != nullptr) {
+        *args.args.get_space_status.status = asked_space_status(*block->asked);
+        return 0;
+    }
+    if (args.op_type != H5VL_DATASET_GET_STORAGE_SIZE) return std::nullopt;
+    if (block->asked != nullptr)
+        if (const auto bytes = asked_storage_bytes(on)) {
+            *args.args.get_storage_size.storage_size = *bytes;
+            return 0;
+        }
+    // Compressed: where only all ranks can say it, without what waits.
+    if (!on.file->shared())
+        if (const Status status = on.file->settle(through(on)); !status.ok()) return fail(status);
+    return std::nullopt;
+}
+
 /// The application gets back the lists that it gave.
 herr_t dataset_get(void* object, H5VL_dataset_get_args_t* args, hid_t transfer,
                    void** request_slot) {
@@ -277,6 +334,12 @@ herr_t dataset_get(void* object, H5VL_dataset_get_args_t* args, hid_t transfer,
         creation = H5Pcopy(dataset->creation.get());
         return creation < 0 ? -1 : 0;
     }
+    std::optional<herr_t> answered;
+    const herr_t asked = guarded([&]() -> herr_t {
+        answered = answer_for_space(object_of(object), *args);
+        return 0;
+    });
+    if (asked < 0 || answered) return answered.value_or(asked);
     const herr_t status = OnObject<H5VLdataset_get>::call(object, args, transfer, request_slot);
     if (status < 0 || dataset == nullptr || args->op_type != H5VL_DATASET_GET_DAPL) return status;
     return H5Pset_chunk_cache(args->args.get_dapl.dapl_id, dataset->cache_slots,
@@ -291,18 +354,22 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
             return OnObject<H5VLdataset_specific>::call(object, args, transfer, request_slot);
         };
         const std::shared_ptr<CapturedFile> file = object_of(object).file;
+        if (args->op_type == H5VL_DATASET_FLUSH) return flush_object(object, call);
         if (file == nullptr || args->op_type != H5VL_DATASET_SET_EXTENT) return call();
         const std::shared_ptr<CapturedDataset> dataset = object_of(object).dataset;
         if (dataset == nullptr || dataset->block == nullptr) return file->filling(call);
-        auto resizing = before_resizing(object_of(object), args->args.set_extent.size);
+        const hsize_t* const size = args->args.set_extent.size;
+        auto resizing = before_resizing(object_of(object), size);
         if (!resizing.ok()) return fail(resizing.status());
         const herr_t changed = file->filling(call);
         if (changed < 0) return changed;
+        if (AskedChunks* const asked = dataset->block->asked.get())
+            asked->resize({size, size + dataset->block->rank});
         return done(after_resizing(object_of(object), std::move(*resizing)));
     });
 }
 
-/// The native connector's operations on chunks, by its numbers.
+/// The native connector's operations, most of them on chunks, by its numbers.
 herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer,
                         void** request_slot) {
     return guarded([&] {
@@ -315,12 +382,14 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
             return fail({StatusCode::unsupported,
                          on.file->name() + ": chunks that the application has filtered cannot be "
                                            "written by several processes"});
-        if (args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE && block_of(on) != nullptr) {
-            const auto& chunk =
-                static_cast<H5VL_native_dataset_optional_args_t*>(args->args)->chunk_write;
-            return done(
-                write_chunk_of_values(on, chunk.offset, chunk.filters, chunk.size, chunk.buf));
-        }
+        clear_chunk_outputs(*args);
+        if (is_about_chunks(args->op_type) && answers_for_chunks(on))
+            return answer_for_chunks(on, *args);
+        // HDF5 itself looks at what is stored.
+        if (block_of(on) != nullptr)
+            if (const Status status = on.file->settle_alone(through(on), "a call on its chunks");
+                !status.ok())
+                return fail(status);
         const ImageTransfer moving = image_transfer(on.file.get(), transfer);
         const std::shared_ptr<CapturedFile> file = on.file;
         const herr_t status =

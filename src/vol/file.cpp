@@ -238,9 +238,7 @@ herr_t flush(void* object, H5VL_file_specific_args_t* args, hid_t transfer, void
     const Object on(object_of(object).kind, native_connector(), object_of(object).file);
     void* const under = object_of(object).under;
     const herr_t status = OnObject<H5VLfile_specific>::call(object, args, transfer, request_slot);
-    if (status < 0 || on.file == nullptr) return status;
-    if (const Status others = advance_others(*on.file, 0); !others.ok()) return fail(others);
-    return done(on.file->commit({under, on.kind}, false));
+    return status < 0 || on.file == nullptr ? status : done(on.file->flush_from({under, on.kind}));
 }
 
 herr_t file_specific(void* object, H5VL_file_specific_args_t* args, hid_t transfer,

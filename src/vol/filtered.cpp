@@ -68,6 +68,11 @@ Status check_edges(hid_t creation) {
 
 }  // namespace
 
+bool filters_are_lossless(hid_t creation) {
+    const auto filters = filters_in(creation);
+    return filters.ok() && !may_lose(*filters);
+}
+
 Status keeps_filters(const DatasetFacts& facts, hid_t type, hid_t creation) {
     const auto filters = filters_in(creation);
     if (!filters.ok()) return filters.status();

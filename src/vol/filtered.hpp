@@ -9,6 +9,8 @@ namespace caesura::vol {
 
 /// Can that be done with a dataset that is to be made? Errors: unsupported, with the reason.
 Status keeps_filters(const DatasetFacts& facts, hid_t type, hid_t creation);
+/// Do they give back the very values?
+bool filters_are_lossless(hid_t creation);
 /// Make of the lists in `prepared` those of such a dataset, whose Writer hears of it in
 /// define_filtered(). Errors: internal (HDF5 refused).
 Status prepare_filtered(CapturedFile& file, const DatasetFacts& facts, hid_t type, hid_t space,

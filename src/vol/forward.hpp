@@ -16,6 +16,7 @@
 #include <tuple>
 
 #include "vol/captured_file.hpp"
+#include "vol/native_dataset.hpp"
 
 namespace caesura::vol {
 
@@ -56,6 +57,16 @@ struct AtLocation<Below> {
         });
     }
 };
+
+/// The flush of one object: `native` does it in the image, and all of the file is committed. The
+/// object may be another one afterwards.
+template <class Native>
+herr_t flush_object(void* object, Native&& native) {
+    const std::shared_ptr<CapturedFile> file = object_of(object).file;
+    const NativeObject through{object_of(object).under, object_of(object).kind};
+    const herr_t flushed = native();
+    return flushed < 0 || file == nullptr ? flushed : done(file->flush_from(through));
+}
 
 template <auto Below, H5I_type_t Kind>
 struct MakesAtLocation;

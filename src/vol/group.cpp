@@ -55,7 +55,10 @@ herr_t group_specific(void* object, H5VL_group_specific_args_t* args, hid_t tran
     return guarded([&] {
         if (args->op_type == H5VL_GROUP_MOUNT) return mount(object, *args, transfer, request);
         if (args->op_type == H5VL_GROUP_UNMOUNT) return unmount(object, args, transfer, request);
-        return OnObject<H5VLgroup_specific>::call(object, args, transfer, request);
+        const auto call = [&] {
+            return OnObject<H5VLgroup_specific>::call(object, args, transfer, request);
+        };
+        return args->op_type == H5VL_GROUP_FLUSH ? flush_object(object, call) : call();
     });
 }
 

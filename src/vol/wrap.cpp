@@ -3,7 +3,7 @@
 #include <map>
 
 #include "vol/callbacks.hpp"
-#include "vol/captured_file.hpp"
+#include "vol/captured_dataset.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -52,6 +52,8 @@ void* wrap_object(void* native, H5I_type_t kind, void* context) {
             file_wrappers().kept[native] = wrapper;
         else
             CapturedFile::find_holder(*wrapper);
+        // As H5Drefresh makes one; it is the dataset that it was.
+        if (kind == H5I_DATASET && wrapper->file != nullptr) inspect_without_list(*wrapper);
         return wrapped;
     });
 }
