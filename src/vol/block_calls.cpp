@@ -63,6 +63,14 @@ herr_t set_pipeline(hid_t creation, const BlockIo::Dataset& made, const BlockIo&
     chunk.fill(1);
     for (std::size_t i = 0; i < made.axes.size(); ++i)
         chunk[static_cast<std::size_t>(made.axes[i])] = made.chunk[static_cast<int>(i)];
+    // Parts that nobody has written can be read beside others that were, as where HDF5 makes all
+    // space at once.
+    H5D_fill_value_t defined = H5D_FILL_VALUE_DEFAULT;
+    const std::vector<std::byte> zeros(H5Tget_size(made.type.get()));
+    if (H5Pfill_value_defined(creation, &defined) < 0 ||
+        (defined == H5D_FILL_VALUE_UNDEFINED &&
+         H5Pset_fill_value(creation, made.type.get(), zeros.data()) < 0))
+        return -1;
     if (H5Premove_filter(creation, H5Z_FILTER_ALL) < 0 ||
         H5Pset_chunk(creation, made.rank, chunk.data()) < 0 ||
         H5Pset_alloc_time(creation, H5D_ALLOC_TIME_INCR) < 0)

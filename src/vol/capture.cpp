@@ -30,6 +30,9 @@ Opener captured_by(hid_t access) {
     H5Pget_libver_bounds(access, &low, &high);
     if (high < H5F_LIBVER_V110)
         return opener_of(access, "the access list wants a format older than HDF5 1.10's");
+    std::size_t page_buffer = 0;
+    if (H5Pget_page_buffer_size(access, &page_buffer, nullptr, nullptr) >= 0 && page_buffer > 0)
+        return opener_of(access, "the access list wants a page buffer");
     if (is_alone(access)) return {Communicator::self(), ranks_of(MPI_COMM_SELF), {}};
     return opener_of(access, H5Pget_driver(access) == H5FD_MPIO
                                  ? ""

@@ -4,6 +4,7 @@
 
 #include "vol/block_calls.hpp"
 #include "vol/filtered.hpp"
+#include "vol/found_datasets.hpp"
 #include "vol/quantities.hpp"
 #include "vol/report.hpp"
 
@@ -46,18 +47,28 @@ bool reads_other_files(hid_t creation) {
     return false;
 }
 
-void note_restrictions(CapturedDataset& dataset, hid_t creation) {
+void note_restrictions(CapturedDataset& dataset, hid_t creation, bool shared) {
     dataset.is_virtual = H5Pget_layout(creation) == H5D_VIRTUAL;
-    if (reads_other_files(creation))
-        dataset.why_not_read = dataset.why_not_written =
-            "it is virtual, and other files' data are not reached while the file is written";
+    dataset.has_other_sources = reads_other_files(creation);
+    if (!dataset.has_other_sources) return;
+    dataset.why_not_written =
+        "it is virtual, and other files' data are not reached while the file is written";
+    if (shared) dataset.why_not_read = dataset.why_not_written;
+}
+
+constexpr unsigned k_default_most = 8, k_default_least = 6, k_most = 64, k_least = 32;
+
+/// Is it a list that keep_attributes_in_header() has changed?
+bool keeps_ours_in_header(hid_t creation) {
+    unsigned most = 0, least = 0;
+    return H5Pget_attr_phase_change(creation, &most, &least) >= 0 && most == k_most &&
+           least == k_least;
 }
 
 /// The image's object headers are of version 2, where more than 8 attributes of a dataset get a
 /// heap and a tree of their own; in headers of version 1, HDF5's default, they stay in the header
 /// however many they are. That is smaller, and several times as quick to make and to commit.
 bool keep_attributes_in_header(hid_t creation) {
-    constexpr unsigned k_default_most = 8, k_default_least = 6, k_most = 64, k_least = 32;
     unsigned most = 0, least = 0;
     if (H5Pget_attr_phase_change(creation, &most, &least) < 0) return false;
     if (most != k_default_most || least != k_default_least) return true;  // somebody's wish
@@ -194,7 +205,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     if (!shares_list && plain && !facts.external && (drops_filters || facts.filters == 0))
         ok = ok && allocate_at_once(prepared.creation.get());
     if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
-    note_restrictions(dataset, creation);
+    note_restrictions(dataset, creation, file.shared());
+    dataset.drops_filters = drops_filters;
     report_dataset(file.config(), file.name(), facts.path, false,
                    fmt::format("stored as it is: {}{}{}", block.message(),
                                drops_filters ? "; without the application's filters: " : "",
@@ -212,7 +224,7 @@ void inspect_dataset(Object& opened) {
         0)
         return;
     const Handle creation(args.args.get_dcpl.dcpl_id, H5Pclose);
-    note_restrictions(dataset, creation.get());
+    note_restrictions(dataset, creation.get(), opened.file->shared());
     const H5D_layout_t layout = H5Pget_layout(creation.get());
     if (!opened.file->shared() || (layout != H5D_CONTIGUOUS && layout != H5D_CHUNKED)) return;
     if (H5Pget_nfilters(creation.get()) > 0) {
@@ -237,6 +249,36 @@ void inspect_without_list(Object& opened) {
     dataset->cache_preemption = H5D_CHUNK_CACHE_W0_DEFAULT;
     opened.dataset = std::move(dataset);
     inspect_dataset(opened);
+}
+
+hid_t asked_creation(const Object& on) {
+    const CapturedDataset& dataset = *on.dataset;
+    const hid_t given = dataset.creation.get();
+    const bool is_replaced = dataset.block != nullptr && !dataset.block->filtered;
+    // Parallel HDF5 makes all space when a dataset is made.
+    const bool parallel = dataset.creation.ok() && H5Pget_driver(on.file->access()) == H5FD_MPIO;
+    hid_t list = H5I_INVALID_HID;
+    if (dataset.creation.ok() && (is_replaced || dataset.drops_filters)) {
+        list = H5Pcopy(given);
+        if (list < 0 || !parallel) return list;
+    } else {
+        list = ask_dataset(on.under, H5VL_DATASET_GET_DCPL).release();
+        if (list < 0) return list;
+        unsigned most = k_default_most, least = k_default_least;
+        if (dataset.creation.ok()) H5Pget_attr_phase_change(given, &most, &least);
+        if (dataset.creation.ok() || keeps_ours_in_header(list))
+            H5Pset_attr_phase_change(list, most, least);
+        H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
+        if (dataset.creation.ok() && !parallel && H5Pget_alloc_time(given, &time) >= 0)
+            H5Pset_alloc_time(list, time);
+    }
+    if (parallel) H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+    return list;
+}
+
+bool is_chunked(const Object& on) {
+    const store::Handle list(asked_creation(on), H5Pclose);
+    return list.ok() && H5Pget_layout(list.get()) == H5D_CHUNKED;
 }
 
 Status may_read(const Object& dataset) {

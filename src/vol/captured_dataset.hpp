@@ -16,7 +16,9 @@ struct CapturedDataset {
     double cache_preemption = 0;
     /// Why its data cannot be written, or read, while the file is captured; empty: they can.
     std::string why_not_written, why_not_read;
-    bool is_virtual = false;  ///< HDF5 reads its sources, which may be blocks
+    bool drops_filters = false;      ///< the application's, which its ranks cannot run together
+    bool is_virtual = false;         ///< HDF5 reads its sources, which may be blocks
+    bool has_other_sources = false;  ///< in other files (other_sources.hpp)
 };
 
 /// The lists with which a dataset is made in the image.
@@ -37,6 +39,12 @@ store::Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& da
 void inspect_dataset(Object& opened);
 /// The same for one that was opened without an access list of its own.
 void inspect_without_list(Object& opened);
+
+/// The creation list that HDF5 would give back: as the application gave it, with what HDF5 makes of
+/// it. The caller's; negative with HDF5's errors on the stack.
+hid_t asked_creation(const Object& dataset);
+/// Did the application make it with chunks?
+bool is_chunked(const Object& dataset);
 
 Status may_read(const Object& dataset);
 /// Values that live in heaps (variable length, region references) cannot be written by several

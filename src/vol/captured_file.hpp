@@ -147,6 +147,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// H5Fflush, or the flush of any object of the file, of which commits know no part: all of it
     /// is committed, and other files go on. Collective.
     Status flush_from(const NativeObject& through);
+    /// The same of all files that this process has open for itself. Local.
+    static Status flush_own();
     /// After a collective write: hand blocks over before what waits takes too much memory on any
     /// rank. The same decision on all ranks; communicates only where that may be so.
     /// @param bytes  of all that a rank may have written; the same on all.

@@ -205,6 +205,19 @@ void CapturedFile::commit_all_open(bool with_others) {
     }
 }
 
+Status CapturedFile::flush_own() {
+    std::vector<std::shared_ptr<CapturedFile>> files;
+    for (const auto& [key, open] : open_files())
+        if (auto file = open.lock(); file != nullptr && file->uses() > 0 && !file->shared())
+            files.push_back(std::move(file));
+    Status first;
+    for (const auto& file : files) {
+        Status status = file->flush_from({file->uses_.front(), H5I_FILE});
+        if (first.ok()) first = std::move(status);
+    }
+    return first;
+}
+
 /// HDF5 that is closing itself closes types before datasets that we hold, and all before the file.
 void CapturedFile::let_go() {
     if (blocks_ == nullptr) return;

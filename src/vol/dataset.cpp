@@ -8,6 +8,7 @@
 #include "vol/callbacks.hpp"
 #include "vol/chunk_calls.hpp"
 #include "vol/forward.hpp"
+#include "vol/other_sources.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -22,12 +23,17 @@ struct Transfer {
     const Object& object(std::size_t i) const { return object_of(datasets[i]); }
 };
 
-/// Those of them that the connector below does: all but those that become blocks.
+/// The connector below does not read it.
+bool is_read_here(const Object& dataset) {
+    return block_of(dataset) != nullptr || has_other_sources(dataset);
+}
+
+/// Those of them that the connector below does.
 template <class Buffer>
 struct NativeTransfer {
     explicit NativeTransfer(const Transfer<Buffer>& call) {
         for (std::size_t i = 0; i < call.count; ++i) {
-            if (block_of(call.object(i)) != nullptr) continue;
+            if (is_read_here(call.object(i))) continue;
             datasets.push_back(call.object(i).under);
             memory_types.push_back(call.memory_types[i]);
             memory_spaces.push_back(call.memory_spaces[i]);
@@ -104,10 +110,13 @@ herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
         if (const Status status = settle_for(call, list.was_collective); !status.ok())
             return fail(status);
         for (std::size_t i = 0; i < count; ++i) {
-            if (block_of(call.object(i)) == nullptr) continue;
+            if (!is_read_here(call.object(i))) continue;
             const Status status =
-                read_blocks(call.object(i), memory_types[i], memory_spaces[i], file_spaces[i],
-                            transfer, buffers[i], list.was_collective);
+                has_other_sources(call.object(i))
+                    ? read_other_sources(call.object(i), memory_types[i], memory_spaces[i],
+                                         file_spaces[i], buffers[i])
+                    : read_blocks(call.object(i), memory_types[i], memory_spaces[i], file_spaces[i],
+                                  transfer, buffers[i], list.was_collective);
             if (!status.ok()) return fail(status);
         }
         NativeTransfer native(call);
@@ -329,11 +338,17 @@ std::optional<herr_t> answer_for_space(const Object& on, H5VL_dataset_get_args_t
 herr_t dataset_get(void* object, H5VL_dataset_get_args_t* args, hid_t transfer,
                    void** request_slot) {
     const std::shared_ptr<CapturedDataset> dataset = object_of(object).dataset;
-    if (dataset != nullptr && dataset->creation.ok() && args->op_type == H5VL_DATASET_GET_DCPL) {
-        hid_t& creation = args->args.get_dcpl.dcpl_id;
-        creation = H5Pcopy(dataset->creation.get());
-        return creation < 0 ? -1 : 0;
-    }
+    if (dataset != nullptr && args->op_type == H5VL_DATASET_GET_DCPL)
+        return guarded([&]() -> herr_t {
+            args->args.get_dcpl.dcpl_id = asked_creation(object_of(object));
+            return args->args.get_dcpl.dcpl_id < 0 ? -1 : 0;
+        });
+    if (args->op_type == H5VL_DATASET_GET_SPACE && dataset != nullptr &&
+        has_other_sources(object_of(object)))
+        return guarded([&]() -> herr_t {
+            args->args.get_space.space_id = space_of_other_sources(object_of(object));
+            return args->args.get_space.space_id < 0 ? -1 : 0;
+        });
     std::optional<herr_t> answered;
     const herr_t asked = guarded([&]() -> herr_t {
         answered = answer_for_space(object_of(object), *args);
@@ -342,8 +357,13 @@ herr_t dataset_get(void* object, H5VL_dataset_get_args_t* args, hid_t transfer,
     if (asked < 0 || answered) return answered.value_or(asked);
     const herr_t status = OnObject<H5VLdataset_get>::call(object, args, transfer, request_slot);
     if (status < 0 || dataset == nullptr || args->op_type != H5VL_DATASET_GET_DAPL) return status;
-    return H5Pset_chunk_cache(args->args.get_dapl.dapl_id, dataset->cache_slots,
-                              dataset->cache_bytes, dataset->cache_preemption);
+    // HDF5 knows no cache of what is not chunked.
+    const hid_t list = args->args.get_dapl.dapl_id;
+    if (!is_chunked(object_of(object)))
+        return H5Pset_chunk_cache(list, H5D_CHUNK_CACHE_NSLOTS_DEFAULT,
+                                  H5D_CHUNK_CACHE_NBYTES_DEFAULT, H5D_CHUNK_CACHE_W0_DEFAULT);
+    return H5Pset_chunk_cache(list, dataset->cache_slots, dataset->cache_bytes,
+                              dataset->cache_preemption);
 }
 
 /// H5Dset_extent may allocate chunks, on all ranks alike.

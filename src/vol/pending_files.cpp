@@ -185,6 +185,8 @@ Status advance(const Callers& callers, std::uint64_t bytes) {
     return complete_some(callers, files, bytes > 0 ? too_many(files, bytes) : 0);
 }
 
+void complete_own() { complete_alone(true); }
+
 void complete_all() {
     while (!lists().files.empty()) complete(FilePtr(lists().files.front()));
 }

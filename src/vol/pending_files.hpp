@@ -66,6 +66,8 @@ Status before_open(const Callers& callers, const std::string& key, Status mine, 
 /// Errors: those of the communicator; those of files are kept for before_open().
 Status advance(const Callers& callers, std::uint64_t bytes);
 
+/// Complete those that this process has for itself.
+void complete_own();
 /// Complete all of them. Collective over the ranks of each.
 void complete_all();
 /// Nobody will wait for anybody any more: complete what one process has, give the others up, and
