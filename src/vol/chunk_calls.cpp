@@ -322,10 +322,4 @@ H5D_space_status_t asked_space_status(const AskedChunks& asked) {
     return there == asked.all() ? H5D_SPACE_STATUS_ALLOCATED : H5D_SPACE_STATUS_PART_ALLOCATED;
 }
 
-std::optional<hsize_t> asked_storage_bytes(const Object& on) {
-    const Chunks chunks(on);
-    if (chunks.have_filters()) return std::nullopt;
-    return chunks.asked().count() * chunks.raw_bytes();
-}
-
 }  // namespace caesura::vol

@@ -5,8 +5,6 @@
 // made by the application's own creation list in a file in memory.
 #pragma once
 
-#include <optional>
-
 #include "vol/asked_chunks.hpp"
 #include "vol/object.hpp"
 
@@ -26,9 +24,7 @@ bool answers_for_chunks(const Object& dataset);
 /// those of reading and writing.
 herr_t answer_for_chunks(const Object& dataset, const H5VL_optional_args_t& call);
 
-/// H5Dget_space_status and H5Dget_storage_size of the layout that the application asked for.
+/// H5Dget_space_status of the layout that the application asked for.
 H5D_space_status_t asked_space_status(const AskedChunks& asked);
-/// Nothing: the application's filters decide.
-std::optional<hsize_t> asked_storage_bytes(const Object& dataset);
 
 }  // namespace caesura::vol

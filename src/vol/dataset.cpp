@@ -323,12 +323,8 @@ std::optional<herr_t> answer_for_space(const Object& on, H5VL_dataset_get_args_t
         return 0;
     }
     if (args.op_type != H5VL_DATASET_GET_STORAGE_SIZE) return std::nullopt;
-    if (block->asked != nullptr)
-        if (const auto bytes = asked_storage_bytes(on)) {
-            *args.args.get_storage_size.storage_size = *bytes;
-            return 0;
-        }
-    // Compressed: where only all ranks can say it, without what waits.
+    // The bytes that are stored; of several ranks' file, which one rank cannot settle, those that
+    // have been committed.
     if (!on.file->shared())
         if (const Status status = on.file->settle(through(on)); !status.ok()) return fail(status);
     return std::nullopt;

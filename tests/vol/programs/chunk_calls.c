@@ -145,7 +145,7 @@ static void one_dataset(hid_t file, const char* name, hid_t type, bool filtered)
     write_block(dataset, 0, 0, k_rows, k_width);
     CHECK(count_of(dataset) == 7 * 3);
     CHECK(space_of(dataset) == H5D_SPACE_STATUS_ALLOCATED);
-    if (!filtered)
+    if (!filtered && !captured())
         CHECK(H5Dget_storage_size(dataset) ==
               21 * k_chunk_rows * k_chunk_width * H5Tget_size(type));
     OK(H5Dclose(dataset));
@@ -204,7 +204,9 @@ int main(int argc, char** argv) {
         write_block(contiguous, 0, 0, k_rows, k_width);
         hsize_t count = 999;
         FAILS(H5Dget_num_chunks(contiguous, H5S_ALL, &count));
-        CHECK(H5Dget_storage_size(contiguous) == sizeof(int32_t) * k_rows * k_width);
+        const hsize_t stored = H5Dget_storage_size(contiguous); /* under the connector fewer */
+        CHECK(stored > 0 && stored <= sizeof(int32_t) * k_rows * k_width);
+        CHECK(captured() || stored == sizeof(int32_t) * k_rows * k_width);
         CHECK(space_of(contiguous) == H5D_SPACE_STATUS_ALLOCATED);
         OK(H5Dclose(contiguous));
         OK(H5Fclose(file));
