@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "base/page.hpp"
+#include "base/process.hpp"
 
 namespace caesura::base {
 namespace {
@@ -30,7 +32,11 @@ class PosixFile final : public File {
         : fd_(fd), path_(std::move(path)), locking_(locking) {}
     PosixFile(const PosixFile&) = delete;
     PosixFile& operator=(const PosixFile&) = delete;
-    ~PosixFile() override { ::close(fd_); }
+    ~PosixFile() override {
+        // A forked child has the file open too, and would keep the lock.
+        if (locked_ && !process_.is_forked()) unlock();
+        ::close(fd_);
+    }
 
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
         const std::span<const std::byte> one[] = {bytes};
@@ -123,7 +129,10 @@ class PosixFile final : public File {
     Status lock(bool exclusive) override {
         const FileLocking locking = file_locking(locking_);
         if (locking == FileLocking::off) return {};
-        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return {};
+        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) {
+            locked_ = true;
+            return {};
+        }
         if (errno == EWOULDBLOCK)  // as HDF5 says it: h5py makes BlockingIOError of the number
             return {StatusCode::io,
                     fmt::format("{}: is in use by another process (errno = {}, error message = "
@@ -134,7 +143,10 @@ class PosixFile final : public File {
         if (unknown && locking == FileLocking::best_effort) return {};
         return os_error(path_, "flock", errno);
     }
-    void unlock() override { (void)::flock(fd_, LOCK_UN); }
+    void unlock() override {
+        locked_ = false;
+        (void)::flock(fd_, LOCK_UN);
+    }
 
   private:
     static constexpr std::size_t k_max_parts = 1024;
@@ -166,6 +178,8 @@ class PosixFile final : public File {
     int fd_;
     std::string path_;
     FileLocking locking_;
+    Process process_;
+    std::atomic<bool> locked_{false};
 };
 
 class PosixFileSystem final : public FileSystem {
