@@ -54,6 +54,7 @@ def report(
 
     Exit codes: 0; 2 usage; 3 something cannot be read, or is none of these.
     """
+    from caesura.contents import check_is_whole, plain_words
     from caesura.report.advice import advice_of
     from caesura.report.inputs import told_apart
     from caesura.report.page import summary
@@ -71,6 +72,10 @@ def report(
         trace = read_traces(given.traces) if given.traces else None
         if svg is not None and trace is None:
             stop("a picture of one iteration needs the run's traces; name them, too", as_json)
+        for file_of_run in given.files:
+            check_is_whole(file_of_run)
+            if words := plain_words(need_core(as_json), file_of_run):
+                err.print(f"caesura: {words}", markup=False, soft_wrap=True)
         facts = _facts(given, trace, as_json)
         advice = advice_of(facts, trace)
         if html is not None:
