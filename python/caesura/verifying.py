@@ -29,6 +29,7 @@ from caesura.comparing import (
 )
 from caesura.components import components_of, members_in, own_bound, parts_of, stretches
 from caesura.contents import PlainDataset, contents_of, is_cut_off, listing_of
+from caesura.missing import declared
 from caesura.reading import looks_like_hdf5
 
 _SLAB_BYTES = 32 << 20
@@ -245,6 +246,11 @@ def _verify_dataset(
         try:
             original = reference.find(path, dataset.shape, dataset.dtype)
             comparisons = _comparisons(store, number, info, dataset)
+            said = declared(dataset)
+            if isinstance(original, h5py.Dataset):
+                said += declared(original)
+            for one in comparisons:
+                one.missing = said
         except ComparisonError as error:
             result.findings.append(str(error))
     for index, chunk in enumerate(info["chunks"]):

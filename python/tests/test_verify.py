@@ -256,6 +256,26 @@ def test_help_names_the_exit_codes():
     assert run("verify", code=2).stderr != ""
 
 
+def test_missing_values_are_exact_and_counted_in_no_error(tmp_path):
+    """Goal: a declared fill value that the bound has rounded is found; the data beside it are not
+    blamed."""
+    kept, exact = tmp_path / "kept.h5", tmp_path / "exact.h5"
+    values = field(0)
+    values[:9] = -999.0
+    for path, land in ((kept, -999.0 + BOUND / 2), (exact, -999.0)):
+        with h5py.File(path, "w") as file:
+            stored = values + np.float32(BOUND / 2)
+            stored[:9] = land
+            data = file.create_dataset("t", data=stored, chunks=(32, 64, 64))
+            data.attrs["_FillValue"] = np.float32(-999.0)
+            data.attrs["caesura_bound"] = BOUND
+    with h5py.File(tmp_path / "reference.h5", "w") as file:
+        file["t"] = values
+    run("verify", exact, "--against", tmp_path / "reference.h5")
+    answer = run("verify", kept, "--against", tmp_path / "reference.h5", code=1)
+    assert f"/t: {9 * 64 * 64} missing, NaN or infinite values are not what they" in answer.stdout
+
+
 def others(path, make):
     with h5py.File(path, "w", libver="earliest") as file:
         make(file)
