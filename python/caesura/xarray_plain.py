@@ -136,9 +136,9 @@ def _variable_name(path: str) -> str:
 def _datasets(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.Dataset | None]]:
     """Of the group first, then of those below it; None: a link that leads nowhere."""
     seen = {h5py.h5o.get_info(group.id).addr}
-    todo = [(prefix, group)]
-    while todo:
-        before, parent = todo.pop(0)
+    queue = [(prefix, group)]
+    while queue:
+        before, parent = queue.pop(0)
         below = []
         for name in parent:
             try:
@@ -153,7 +153,7 @@ def _datasets(group: h5py.Group, prefix: str = "") -> Iterator[tuple[str, h5py.D
                 if address not in seen:  # a group may hold itself
                     seen.add(address)
                     below.append((f"{before}{name}/", one))
-        todo += below
+        queue += below
 
 
 def _attribute(value: Any) -> Any:
