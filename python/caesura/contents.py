@@ -146,8 +146,8 @@ def is_cut_off(path: Path) -> str:
             return ""
         stored = str(error).rpartition("stored_eof = ")[2].rstrip(")")
         return (
-            f"{path} is cut off: it has {path.stat().st_size} bytes, and its superblock says "
-            f"{stored}; copy it again"
+            f"{path} cannot be read: it is cut off, with {path.stat().st_size} bytes where its "
+            f"superblock says {stored}; copy it again"
         )
 
 
@@ -237,6 +237,11 @@ def _describe(path: str, dataset: h5py.Dataset, file: Path) -> PlainDataset:
         path, dtype, shape, layout, dataset.chunks or (), filters, math.prod(shape) * width,
         dataset.id.get_storage_size(), needs,
     )  # fmt: skip
+
+
+def needs_of(dataset: h5py.Dataset, file: Path) -> str:
+    """What reading it needs and is not here: a filter, a file. Empty: nothing."""
+    return _describe(dataset.name, dataset, file).needs
 
 
 def _filters(plist: Any) -> tuple[list[str], str]:

@@ -349,6 +349,8 @@ def test_a_filter_or_a_file_that_is_not_here_is_named(tmp_path):
     answer = run("verify", path, code=3)
     assert "needs the HDF5 filter 400" in answer.stdout
     assert "damaged" not in answer.stdout
+    said = run("tune", path, "-q", "psnr=80", code=3).stderr
+    assert "/a needs the HDF5 filter 400, which is not here" in said
     path = tmp_path / "virtual.h5"
     layout = h5py.VirtualLayout((4,), "f4")
     layout[...] = h5py.VirtualSource("gone.h5", "a", shape=(4,))
@@ -363,7 +365,7 @@ def test_a_file_that_is_cut_off_is_damaged_and_an_empty_one_is_said_to_be(tmp_pa
     whole = others(tmp_path / "whole.h5", lambda f: update(f, {"a": field(0)})).read_bytes()
     cut = tmp_path / "cut.h5"
     cut.write_bytes(whole[: len(whole) // 2])
-    said = f"has {len(whole) // 2} bytes, and its superblock says {len(whole)}"
+    said = f"with {len(whole) // 2} bytes where its superblock says {len(whole)}"
     assert said in run("verify", cut, code=1).stdout
     assert said in run("info", cut, code=3).stderr
     (tmp_path / "none.h5").touch()
@@ -419,4 +421,4 @@ def test_other_commands_say_what_a_file_of_others_is(tmp_path):
     cut = tmp_path / "cut.h5"
     cut.write_bytes(path.read_bytes()[:100_000])
     for command in (("watch", cut, "--once"), ("report", cut), ("recover", cut)):
-        assert "is cut off: it has 100000 bytes" in run(*command, code=3).stderr
+        assert "it is cut off, with 100000 bytes" in run(*command, code=3).stderr

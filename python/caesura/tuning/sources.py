@@ -15,7 +15,7 @@ import h5py
 import hdf5plugin  # noqa: F401  registers the filters
 import numpy as np
 
-from caesura import comparing, missing, reading
+from caesura import comparing, contents, missing
 from caesura.boxes import boxes
 
 MOST_AXES = 4
@@ -138,14 +138,20 @@ def find(files: Sequence[Path], field: str | None, named: Sequence[float] = ()) 
         chosen = exact
     for one in chosen:
         _check(one)
+        with _opened(one.file) as file:
+            needs = contents.needs_of(file[one.path], one.file)
+        if needs:
+            raise OSError(f"{one.file}: {one.path} needs {needs}, which is not here")
     return chosen
 
 
 def _datasets(path: Path, named: Sequence[float]) -> list[Dump]:
     with path.open("rb"):
         pass  # h5py's own errors do not say what is wrong
-    if not reading.looks_like_hdf5(path):
-        raise OSError(f"{path} is no HDF5 file")
+    contents.check_is_hdf5(path)
+    contents.check_is_whole(path)
+    if not h5py.is_hdf5(path):
+        raise OSError(f"{path} is no HDF5 file yet: its run has committed nothing")
     found = []
     with _opened(path) as file:
         for name, dataset in comparing.datasets(file):
