@@ -91,6 +91,7 @@ class OpenFile {
 
   private:
     friend nb::list regions_of(const OpenFile& open);
+    friend nb::list written_in(const OpenFile& open);
     store::FileInfo info_;
     std::shared_ptr<base::File> file_;
 };
@@ -112,6 +113,25 @@ nb::list regions_of(const OpenFile& open) {
         one["bytes"] = use.bytes;
         one["blocks"] = use.blocks;
         one["stored_bytes"] = use.stored_bytes;
+        out.append(one);
+    }
+    return out;
+}
+
+nb::list written_in(const OpenFile& open) {
+    Result<std::vector<store::WrittenBlocks>> written = Status();
+    {
+        nb::gil_scoped_release release;
+        written = store::list_written(*open.file_, open.info_.path);
+    }
+    nb::list out;
+    for (const store::WrittenBlocks& blocks : value_or_raise(std::move(written))) {
+        nb::dict one;
+        one["path"] = blocks.path;
+        one["header"] = blocks.header;
+        one["shape"] = shape_to_python(blocks.shape);
+        one["chunk"] = shape_to_python(blocks.chunk);
+        one["chunks"] = nb::cast(blocks.chunks);
         out.append(one);
     }
     return out;
@@ -159,6 +179,7 @@ void bind_files(nb::module_& module) {
         .def(nb::init<const std::string&, bool>(), nb::arg("path"), nb::arg("lock") = true)
         .def("info", &OpenFile::info)
         .def("regions", &regions_of, "What was reserved in the file, and what lies there.")
+        .def("written", &written_in, "Which blocks the regions say were written, by dump.")
         .def("read_chunk", &OpenFile::read_chunk, nb::arg("dataset"), nb::arg("chunk"),
              "The chunk's stored bytes, checked against its checksum.");
     module.def("recover", &recover, nb::arg("path"), nb::arg("dry_run") = false);

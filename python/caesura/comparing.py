@@ -1,8 +1,8 @@
 """Is what a file holds what was handed in? Every value, against a reference.
 
-The bound holds if |x - x'| <= bound for every finite x, NaN stays NaN and infinities stay what they
-were; a bound of 0 means bit for bit. Differences are taken in double precision, in which the
-difference of two float32 values is exact.
+The bound holds if |x - x'| <= bound for every finite x that is not missing. NaN stays NaN, and
+missing values and infinities stay what they were. A bound of 0 means bit for bit. Differences are
+taken in double precision, in which the difference of two float32 values is exact.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import hdf5plugin  # noqa: F401  registers the filters
 import numpy as np
 
 from caesura.bound_maps import MappedBounds
+from caesura.missing import places
 
 _MESH = re.compile(r"^/data/(\d+)/(?:meshes|fields)/(.+)$")
 _SLAB_BYTES = 16 << 20  # read at once where a dataset has no chunks
@@ -40,6 +41,7 @@ class FieldResult:
     first_violation: str = ""
     pointwise: bool = False  # bound and errors are shares of each value
     mapped: MappedBounds | None = None  # says the bound of each value; `bound` is the loosest
+    missing: tuple[Any, ...] = ()  # values that are no data: exact, and counted in no error
     max_share: float = 0.0  # mapped: largest error over the bound of its value
 
     @property
@@ -66,7 +68,8 @@ class FieldResult:
                 f"first at {self.first_violation})"
             )
         return (
-            f"{self.path}: {self.special_changed} NaN or infinite values are not what they were "
+            f"{self.path}: {self.special_changed} missing, NaN or infinite values are not what "
+            f"they were "
             f"(first at {self.first_violation})"
         )
 
@@ -182,6 +185,8 @@ def compare_block(
     if original.tobytes() == stored.tobytes():
         return
     finite = np.isfinite(original)
+    if result.missing and original.dtype.kind == "f":
+        finite &= ~places(original, result.missing)
     with np.errstate(invalid="ignore", over="ignore"):
         difference = np.abs(original.astype(np.float64) - stored.astype(np.float64))
     # A finite value that became NaN or infinite differs by more than any bound.

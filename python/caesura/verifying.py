@@ -28,6 +28,11 @@ from caesura.comparing import (
     mesh_of,
 )
 from caesura.components import components_of, members_in, own_bound, parts_of, stretches
+from caesura.contents import PlainDataset, contents_of, is_cut_off, listing_of
+from caesura.missing import declared
+from caesura.reading import looks_like_hdf5
+
+_SLAB_BYTES = 32 << 20
 
 Progress = Callable[[int], None]  # told the raw bytes of each block that is done
 
@@ -42,7 +47,10 @@ class Verification:
     blocks_without_checksum: int = 0
     raw_bytes: int = 0
     stored_bytes: int = 0
+    what: str = ""  # the kind of file, where it is not one of dumps
+    never_written: int = 0  # blocks that HDF5 fills in
     findings: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)  # what reading needs and is not here
     fields: dict[str, FieldResult] = field(default_factory=dict)
 
     @property
@@ -73,6 +81,9 @@ class Verification:
             "blocks_without_checksum": self.blocks_without_checksum,
             "raw_bytes": self.raw_bytes,
             "stored_bytes": self.stored_bytes,
+            "what": self.what,
+            "never_written": self.never_written,
+            "unchecked": self.unchecked,
             "findings": self.findings,
             "fields": {
                 name: {
@@ -95,26 +106,125 @@ def finite_or_none(value: float) -> float | None:
 
 def raw_bytes_of(path: Path) -> int:
     """How much there is to verify, for a progress bar."""
-    return sum(dataset["raw_bytes"] for dataset in _core.OpenFile(str(path)).info()["datasets"])
+    if path.is_file() and is_cut_off(path):
+        return 0
+    return sum(dataset["raw_bytes"] for dataset in listing_of(_core, path)["datasets"])
 
 
 def verify(
     path: Path, reference: Reference | None = None, progress: Progress = lambda _: None
 ) -> Verification:
     """Raises OSError or CorruptError when the file cannot even be listed."""
-    store = _core.OpenFile(str(path))
-    info = store.info()
+    if path.is_file() and (said := is_cut_off(path)):
+        return Verification(str(path), findings=[said])
+    info = listing_of(_core, path)
+    store = _core.OpenFile(str(path)) if info["datasets"] else None
+    contents = contents_of(path, info)
     result = Verification(str(path), datasets=len(info["datasets"]))
+    if not contents.has_dumps:
+        result.what = contents.sentence()
     if info["needs_recover"]:
         result.findings.append(
             f"{path} has an unfinished commit or uncommitted blocks; run `caesura recover {path}`"
         )
-    if not info["datasets"]:
+    if not looks_like_hdf5(path) and contents.ours:
         result.findings.append(f"{path} holds no dataset; was a dump ever committed?")
+        return result
+    needs = {one.path: one.needs for one in contents.datasets if one.needs}
+    result.unchecked += [f"{name} needs {what}, which is not here" for name, what in needs.items()]
+    written = written_blocks(store) if store is not None and contents.ours else []
     with h5py.File(path, "r") as file:
         for number, dataset in enumerate(info["datasets"]):
+            if dataset["path"] in needs:
+                continue
+            _count_blocks(dataset, file[dataset["path"]], written, result)
             _verify_dataset(store, number, dataset, file, reference, result, progress)
+        listed = {dataset["path"] for dataset in info["datasets"]}
+        for one in contents.datasets:
+            if one.path not in listed and one.path not in needs:
+                _read_plain(file[one.path], one, reference, result)
     return result
+
+
+def _read_plain(
+    dataset: h5py.Dataset, one: PlainDataset, reference: Reference | None, result: Verification
+) -> None:
+    """A dataset without listed blocks: HDF5 gives its values, or it does not."""
+    result.datasets += 1
+    result.raw_bytes += one.raw_bytes
+    result.stored_bytes += one.stored_bytes
+    if dataset.shape is None or dataset.size == 0 or one.dtype == "unknown to h5py":
+        return
+    rows = max(1, _SLAB_BYTES // max(1, one.raw_bytes // max(1, dataset.shape[0]))) if (
+        dataset.shape
+    ) else 1  # fmt: skip
+    try:
+        for begin in range(0, dataset.shape[0] if dataset.shape else 1, rows):
+            dataset[begin : begin + rows] if dataset.shape else dataset[()]
+    except (OSError, RuntimeError) as error:
+        result.findings.append(f"{one.path} does not decode: {error}")
+
+
+def written_blocks(store: Any) -> list[dict[str, Any]]:
+    """What the regions say was written, where they can be read."""
+    try:
+        return store.written()
+    except (_core.CorruptError, OSError):
+        return []  # the listing says what is wrong with the file
+
+
+def _count_blocks(
+    info: dict[str, Any],
+    dataset: h5py.Dataset,
+    written: list[dict[str, Any]],
+    result: Verification,
+) -> None:
+    """Blocks that are not there: nobody wrote them, or they are lost."""
+    grid = [-(-n // c) for n, c in zip(info["shape"], info["chunk"], strict=True)]
+    expected, there = math.prod(grid), {chunk["chunk"] for chunk in info["chunks"]}
+    if len(there) == expected:
+        return
+    if _must_be_whole(dataset):
+        result.findings.append(f"{info['path']} has {len(there)} of {expected} blocks")
+        return
+    lost = _lost_blocks(info, dataset, written, grid, there)
+    result.never_written += expected - len(there) - len(lost)
+    if lost:
+        result.findings.append(
+            f"{info['path']} has lost {len(lost)} of {expected} blocks: they were written, and the "
+            f"file's index does not have them (first at "
+            f"{[part.start for part in chunk_slices(min(lost), info['shape'], info['chunk'])]})"
+        )
+
+
+def _must_be_whole(dataset: h5py.Dataset) -> bool:
+    """The Writer says of a field that boxes tile that there is nothing to fill."""
+    never = dataset.id.get_create_plist().get_fill_time() == h5py.h5d.FILL_TIME_NEVER
+    return never and "caesura_codec" in dataset.attrs
+
+
+def _lost_blocks(
+    info: dict[str, Any],
+    dataset: h5py.Dataset,
+    written: list[dict[str, Any]],
+    grid: list[int],
+    there: set[int],
+) -> set[int]:
+    """Numbers of blocks of this very dataset that the regions have and the index has not."""
+    header = h5py.h5o.get_info(dataset.id).addr
+    lost: set[int] = set()
+    for one in written:
+        axes = len(info["shape"])
+        if one["path"] != info["path"] or one["header"] not in (0, header):
+            continue
+        if len(one["shape"]) != axes or tuple(one["chunk"]) != tuple(info["chunk"]):
+            continue  # seen with other axes: not to be compared
+        for number in one["chunks"]:
+            where = chunk_slices(number, one["shape"], one["chunk"])
+            at = [part.start // side for part, side in zip(where, one["chunk"], strict=True)]
+            if all(index < count for index, count in zip(at, grid, strict=True)):
+                lost.add(int(np.ravel_multi_index(at, grid)))
+    return lost - there
 
 
 def _verify_dataset(
@@ -136,11 +246,13 @@ def _verify_dataset(
         try:
             original = reference.find(path, dataset.shape, dataset.dtype)
             comparisons = _comparisons(store, number, info, dataset)
+            said = declared(dataset)
+            if isinstance(original, h5py.Dataset):
+                said += declared(original)
+            for one in comparisons:
+                one.missing = said
         except ComparisonError as error:
             result.findings.append(str(error))
-    expected = math.prod(-(-n // c) for n, c in zip(info["shape"], info["chunk"], strict=True))
-    if len(info["chunks"]) != expected and not _may_lack_blocks(dataset):
-        result.findings.append(f"{path} has {len(info['chunks'])} of {expected} blocks")
     for index, chunk in enumerate(info["chunks"]):
         where = chunk_slices(chunk["chunk"], info["shape"], info["chunk"])
         block = _verify_block(store, number, index, chunk, dataset, where, result)
@@ -149,16 +261,6 @@ def _verify_dataset(
         progress(math.prod(part.stop - part.start for part in where) * dataset.dtype.itemsize)
     result.fields.update({one.path: one for one in comparisons if one.values > 0})
     result.findings.extend(one.sentence() for one in comparisons if not one.ok)
-
-
-def _may_lack_blocks(dataset: h5py.Dataset) -> bool:
-    """Does HDF5 fill in what was never written?
-
-    So it does in a Writer's field that boxes cover in parts, and in integers of an application's
-    own. The Writer says of all other fields that there is nothing to fill.
-    """
-    fills = dataset.id.get_create_plist().get_fill_time() != h5py.h5d.FILL_TIME_NEVER
-    return fills and ("caesura_codec" in dataset.attrs or dataset.dtype.kind in "iub")
 
 
 def _comparisons(

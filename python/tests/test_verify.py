@@ -254,3 +254,171 @@ def test_help_names_the_exit_codes():
     for command in ("info", "verify", "recover", "report", "demo"):
         assert "Exit codes" in run(command, "--help").stdout
     assert run("verify", code=2).stderr != ""
+
+
+def test_missing_values_are_exact_and_counted_in_no_error(tmp_path):
+    """Goal: a declared fill value that the bound has rounded is found; the data beside it are not
+    blamed."""
+    kept, exact = tmp_path / "kept.h5", tmp_path / "exact.h5"
+    values = field(0)
+    values[:9] = -999.0
+    for path, land in ((kept, -999.0 + BOUND / 2), (exact, -999.0)):
+        with h5py.File(path, "w") as file:
+            stored = values + np.float32(BOUND / 2)
+            stored[:9] = land
+            data = file.create_dataset("t", data=stored, chunks=(32, 64, 64))
+            data.attrs["_FillValue"] = np.float32(-999.0)
+            data.attrs["caesura_bound"] = BOUND
+    with h5py.File(tmp_path / "reference.h5", "w") as file:
+        file["t"] = values
+    run("verify", exact, "--against", tmp_path / "reference.h5")
+    answer = run("verify", kept, "--against", tmp_path / "reference.h5", code=1)
+    assert f"/t: {9 * 64 * 64} missing, NaN or infinite values are not what they" in answer.stdout
+
+
+def others(path, make):
+    with h5py.File(path, "w", libver="earliest") as file:
+        make(file)
+    return path
+
+
+def netcdf(file):
+    file["lat"] = np.arange(3.0)
+    file["lat"].make_scale("lat")
+    data = file.create_dataset("t", (2, 3), "f4", chunks=(1, 3), maxshape=(None, 3))
+    data[0] = 1
+    data.dims[1].attach_scale(file["lat"])
+
+
+PLAIN = {
+    "contiguous": (lambda f: update(f, {"a": field(0), "words": "text", "g/n": 3}),
+                   "3 datasets (3 contiguous), 1 group"),
+    "empty": (lambda f: None, "0 datasets, 0 groups, 0 attributes"),
+    "groups": (lambda f: f.create_group("a/b").attrs.update({"x": 1}),
+               "0 datasets, 2 groups, 1 attribute"),
+    "filtered": (lambda f: f.create_dataset("a", data=field(0), **hdf5plugin.Zstd()),
+                 "1 dataset (1 chunked)"),
+    "integers": (lambda f: f.create_dataset("i", data=np.arange(9000), compression="gzip"),
+                 "1 dataset (1 chunked)"),
+    "netcdf": (netcdf, "2 datasets (1 chunked, 1 contiguous)"),
+    "dangling": (lambda f: update(f, {"a": np.arange(3.0), "b": h5py.SoftLink("/none")}),
+                 "1 link that leads nowhere"),
+    "compact": (lambda f: f.create_dataset("c", data=np.arange(3), chunks=None),
+                "1 dataset (1 contiguous)"),
+}  # fmt: skip
+
+
+def update(file, items):
+    for name, value in items.items():
+        file[name] = value
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_healthy_file_of_others_is_called_what_it_is(name, tmp_path):
+    """Goal: info says what the file is, and verify finds nothing wrong with it."""
+    make, words = PLAIN[name]
+    path = others(tmp_path / "others.h5", make)
+    assert words in run("info", path).stdout
+    listing = json.loads(run("info", path, "--json").stdout)
+    assert listing["kind"] == "hdf5"
+    answer = run("verify", path)
+    assert "others.h5: ok" in answer.stdout
+    assert words in answer.stdout
+
+
+def test_a_file_that_only_a_newer_hdf5_reads_is_described(tmp_path):
+    """Goal: where our own listing cannot follow, h5py's is taken."""
+    path = tmp_path / "latest.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        file.create_dataset("a", data=field(0), chunks=(16, 64, 64), compression="gzip")
+    assert "1 dataset (1 chunked)" in run("info", path).stdout
+    assert "latest.h5: ok" in run("verify", path).stdout
+
+
+def test_a_filter_or_a_file_that_is_not_here_is_named(tmp_path):
+    """Goal: what cannot be read here is no damage: verify names what is missing and ends with 3."""
+    path = tmp_path / "foreign.h5"
+    with h5py.File(path, "w") as file:
+        plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        plist.set_chunk((8, 8))
+        plist.set_filter(400, h5py.h5z.FLAG_OPTIONAL, (1, 2))
+        space = h5py.h5s.create_simple((16, 16))
+        data = h5py.h5d.create(file.id, b"a", h5py.h5t.NATIVE_FLOAT, space, plist)
+        data.write_direct_chunk((0, 0), b"abc", 0)
+    assert "/a needs the HDF5 filter 400, which is not here" in run("info", path).stdout
+    answer = run("verify", path, code=3)
+    assert "needs the HDF5 filter 400" in answer.stdout
+    assert "damaged" not in answer.stdout
+    said = run("tune", path, "-q", "psnr=80", code=3).stderr
+    assert "/a needs the HDF5 filter 400, which is not here" in said
+    path = tmp_path / "virtual.h5"
+    layout = h5py.VirtualLayout((4,), "f4")
+    layout[...] = h5py.VirtualSource("gone.h5", "a", shape=(4,))
+    with h5py.File(path, "w") as file:
+        file.create_virtual_dataset("v", layout)
+    assert "/v needs the file gone.h5" in run("info", path).stdout
+    assert "needs the file gone.h5" in run("verify", path, code=3).stdout
+
+
+def test_a_file_that_is_cut_off_is_damaged_and_an_empty_one_is_said_to_be(tmp_path):
+    """Goal: the sentence says what is wrong, in bytes."""
+    whole = others(tmp_path / "whole.h5", lambda f: update(f, {"a": field(0)})).read_bytes()
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes(whole[: len(whole) // 2])
+    said = f"with {len(whole) // 2} bytes where its superblock says {len(whole)}"
+    assert said in run("verify", cut, code=1).stdout
+    assert said in run("info", cut, code=3).stderr
+    (tmp_path / "none.h5").touch()
+    for command in ("info", "verify"):
+        assert "is empty: 0 bytes" in run(command, tmp_path / "none.h5", code=3).stderr
+
+
+def test_blocks_that_nobody_wrote_are_no_damage(tmp_path):
+    """Goal: HDF5 fills them in; verify counts them and finds nothing."""
+    path = tmp_path / "part.h5"
+    with h5py.File(path, "w") as file:
+        data = file.create_dataset("t", (4, 32, 32), "f8", chunks=(1, 32, 32), fillvalue=-999.0)
+        for n in (0, 1, 3):
+            data[n] = n
+    answer = run("verify", path)
+    assert "1 of 4 blocks were never written" in answer.stdout
+    assert json.loads(run("verify", path, "--json").stdout)["files"][0]["never_written"] == 1
+
+
+def test_a_block_that_was_written_and_is_not_in_the_index_is_lost(tmp_path):
+    """Goal: of a field in parts, what nobody put is healthy; what was put and is gone is damage."""
+    path = tmp_path / "part.h5"
+    with caesura.Writer(path, chunk_bytes=1 << 17) as writer:
+        part = writer.define_field("part", np.float32, SHAPE, partial=True)
+        with writer.iteration(0) as iteration:
+            iteration.begin_dump(time=0).put(part, field(0)[:96])
+    answer = run("verify", path)
+    assert "blocks were never written" in answer.stdout
+    with h5py.File(path, "r+") as file:  # the dataset anew, but for its last block
+        old = file["/data/0/meshes/part"]
+        blocks = [old.id.get_chunk_info(n) for n in range(old.id.get_num_chunks())]
+        stored = [old.id.read_direct_chunk(one.chunk_offset) for one in blocks]
+        plist, space, kind = old.id.get_create_plist(), old.id.get_space(), old.id.get_type()
+        attributes = dict(old.attrs)
+        del file["/data/0/meshes/part"]
+        new = h5py.h5d.create(file["/data/0/meshes"].id, b"part", kind, space, plist)
+        for one, (mask, values) in list(zip(blocks, stored, strict=True))[:-1]:
+            new.write_direct_chunk(one.chunk_offset, values, mask)
+        h5py.Dataset(new).attrs.update(attributes)
+    answer = run("verify", path, code=1)
+    assert f"/data/0/meshes/part has lost 1 of {8} blocks" in answer.stdout
+    assert f"first at {list(blocks[-1].chunk_offset)}" in answer.stdout
+
+
+def test_other_commands_say_what_a_file_of_others_is(tmp_path):
+    """Goal: recover, watch and report speak of plain HDF5 as of what it is."""
+    path = others(tmp_path / "plain.h5", lambda f: update(f, {"a": field(0), "g/b": np.arange(3)}))
+    words = "is plain HDF5, 2 datasets (2 contiguous), 1 group, 0 attributes: it has no dumps"
+    assert words in run("watch", path, "--once").stderr
+    assert words in run("report", path, "--html", tmp_path / "page.html").stderr
+    said = run("recover", path, code=3).stderr
+    assert "is HDF5 that Caesura did not write: there is nothing to recover" in said
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes(path.read_bytes()[:100_000])
+    for command in (("watch", cut, "--once"), ("report", cut), ("recover", cut)):
+        assert "it is cut off, with 100000 bytes" in run(*command, code=3).stderr

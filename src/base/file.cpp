@@ -8,11 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "base/page.hpp"
+#include "base/process.hpp"
 
 namespace caesura::base {
 namespace {
@@ -25,10 +28,15 @@ Status os_error(const std::string& path, std::string_view operation, int error) 
 
 class PosixFile final : public File {
   public:
-    PosixFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+    PosixFile(int fd, std::string path, FileLocking locking)
+        : fd_(fd), path_(std::move(path)), locking_(locking) {}
     PosixFile(const PosixFile&) = delete;
     PosixFile& operator=(const PosixFile&) = delete;
-    ~PosixFile() override { ::close(fd_); }
+    ~PosixFile() override {
+        // A forked child has the file open too, and would keep the lock.
+        if (locked_ && !process_.is_forked()) unlock();
+        ::close(fd_);
+    }
 
     Status write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
         const std::span<const std::byte> one[] = {bytes};
@@ -119,16 +127,26 @@ class PosixFile final : public File {
         return static_cast<std::uint64_t>(info.st_size);
     }
     Status lock(bool exclusive) override {
-        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return {};
+        const FileLocking locking = file_locking(locking_);
+        if (locking == FileLocking::off) return {};
+        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) {
+            locked_ = true;
+            return {};
+        }
         if (errno == EWOULDBLOCK)  // as HDF5 says it: h5py makes BlockingIOError of the number
             return {StatusCode::io,
                     fmt::format("{}: is in use by another process (errno = {}, error message = "
                                 "'{}')",
                                 path_, errno, std::strerror(errno))};
-        if (errno == ENOTSUP || errno == ENOSYS || errno == ENOLCK || errno == EINVAL) return {};
+        const bool unknown =
+            errno == ENOTSUP || errno == ENOSYS || errno == ENOLCK || errno == EINVAL;
+        if (unknown && locking == FileLocking::best_effort) return {};
         return os_error(path_, "flock", errno);
     }
-    void unlock() override { (void)::flock(fd_, LOCK_UN); }
+    void unlock() override {
+        locked_ = false;
+        (void)::flock(fd_, LOCK_UN);
+    }
 
   private:
     static constexpr std::size_t k_max_parts = 1024;
@@ -159,16 +177,21 @@ class PosixFile final : public File {
 
     int fd_;
     std::string path_;
+    FileLocking locking_;
+    Process process_;
+    std::atomic<bool> locked_{false};
 };
 
 class PosixFileSystem final : public FileSystem {
   public:
+    explicit PosixFileSystem(FileLocking locking) : locking_(locking) {}
+
     Result<std::unique_ptr<File>> open(const std::string& path, Mode mode) override {
         int flags = O_CLOEXEC | (mode == Mode::read ? O_RDONLY : O_RDWR);
         if (mode == Mode::create) flags |= O_CREAT;
         const int fd = ::open(path.c_str(), flags, 0666);
         if (fd < 0) return os_error(path, mode == Mode::create ? "create" : "open", errno);
-        return file_of_descriptor(fd, path);
+        return std::unique_ptr<File>(std::make_unique<PosixFile>(fd, path, locking_));
     }
 
     Status sync_directory_of(const std::string& path) override {
@@ -184,12 +207,23 @@ class PosixFileSystem final : public FileSystem {
         const bool unknown = failed == EINVAL || failed == ENOTSUP || failed == ENOSYS;
         return failed == 0 || unknown ? Status{} : os_error(directory, "fsync", failed);
     }
+
+  private:
+    FileLocking locking_;
 };
 
 }  // namespace
 
 std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path) {
-    return std::make_unique<PosixFile>(descriptor, std::move(path));
+    return std::make_unique<PosixFile>(descriptor, std::move(path), FileLocking::best_effort);
+}
+
+FileLocking file_locking(FileLocking asked) {
+    const char* const set = std::getenv("HDF5_USE_FILE_LOCKING");
+    const std::string_view word = set == nullptr ? "" : set;
+    if (word == "FALSE" || word == "0") return FileLocking::off;
+    if (word == "TRUE" || word == "1") return FileLocking::on;
+    return word == "BEST_EFFORT" ? FileLocking::best_effort : asked;
 }
 
 Status FileSystem::remove(const std::string& path) {
@@ -197,9 +231,12 @@ Status FileSystem::remove(const std::string& path) {
     return os_error(path, "remove", errno);
 }
 
-FileSystem& FileSystem::posix() {
-    static auto& instance = *new PosixFileSystem;
-    return instance;
+FileSystem& FileSystem::posix(FileLocking asked) {
+    static auto& off = *new PosixFileSystem(FileLocking::off);
+    static auto& on = *new PosixFileSystem(FileLocking::on);
+    static auto& best_effort = *new PosixFileSystem(FileLocking::best_effort);
+    if (asked == FileLocking::off) return off;
+    return asked == FileLocking::on ? on : best_effort;
 }
 
 }  // namespace caesura::base

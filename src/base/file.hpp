@@ -10,6 +10,15 @@
 
 namespace caesura::base {
 
+/// Are advisory locks used? As HDF5 knows it. best_effort: not where the file system has no locks;
+/// with on, that is an error.
+enum class FileLocking { off, on, best_effort };
+
+/// The one place that decides. The environment's HDF5_USE_FILE_LOCKING (FALSE or 0, TRUE or 1,
+/// BEST_EFFORT; other values count as unset) goes before what was asked, as in HDF5.
+/// @param asked  what H5Pset_file_locking says of a file; left out: HDF5's default.
+FileLocking file_locking(FileLocking asked = FileLocking::best_effort);
+
 class File {
   public:
     virtual ~File() = default;
@@ -31,8 +40,9 @@ class File {
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;
     virtual Result<std::uint64_t> size() = 0;
-    /// Advisory lock for the life of this File, or until unlock() (flock). Errors: io (held by
-    /// another), and ok where the file system knows no locks.
+    /// Advisory lock for the life of this File, or until unlock() (flock). Nothing is locked, and
+    /// nothing refused, where locking is off. Errors: io (held by another; the file system knows no
+    /// locks and FileLocking::on was asked for).
     virtual Status lock(bool exclusive) = 0;
     /// Give it up. Any thread.
     virtual void unlock() = 0;
@@ -49,8 +59,8 @@ class FileSystem {
     virtual Status sync_directory_of(const std::string& path) = 0;
     /// The name goes; who has the file open keeps it. Errors: io.
     virtual Status remove(const std::string& path);
-    /// The operating system's.
-    static FileSystem& posix();
+    /// The operating system's. Its files ask file_locking(asked) at each lock().
+    static FileSystem& posix(FileLocking asked = FileLocking::best_effort);
 };
 
 /// The file of a descriptor that is open for what it is used for. @param path  what errors call it.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace caesura::base {
@@ -115,6 +116,38 @@ TEST_F(FileTest, an_exclusive_lock_is_refused_while_another_holds_it) {
     ASSERT_TRUE((*one)->lock(false).ok());
     EXPECT_TRUE((*two)->lock(false).ok());
     EXPECT_EQ((*two)->lock(true).code(), StatusCode::io);
+}
+
+/// Goal: locks are used when HDF5 would use them; the environment goes before what was asked.
+TEST_F(FileTest, locks_are_used_when_hdf5_would_use_them) {
+    struct Case {
+        const char* environment;
+        FileLocking asked, expected;
+    };
+    using enum FileLocking;
+    const char* const name = "HDF5_USE_FILE_LOCKING";
+    const char* const before = std::getenv(name);
+    const std::string kept = before == nullptr ? "" : before;
+    for (const Case& one : std::vector<Case>{{nullptr, off, off},
+                                             {nullptr, on, on},
+                                             {nullptr, best_effort, best_effort},
+                                             {"FALSE", on, off},
+                                             {"0", best_effort, off},
+                                             {"TRUE", off, on},
+                                             {"1", off, on},
+                                             {"BEST_EFFORT", off, best_effort},
+                                             {"false", on, on},
+                                             {"", off, off}}) {
+        SCOPED_TRACE(one.environment == nullptr ? "unset" : one.environment);
+        one.environment == nullptr ? ::unsetenv(name) : ::setenv(name, one.environment, 1);
+        EXPECT_EQ(file_locking(one.asked), one.expected);
+        auto& files = FileSystem::posix(one.asked);
+        auto held = files.open(path_, FileSystem::Mode::create);
+        auto other = files.open(path_, FileSystem::Mode::read_write);
+        ASSERT_TRUE((*held)->lock(false).ok());
+        EXPECT_EQ((*other)->lock(true).ok(), one.expected == off);
+    }
+    before == nullptr ? ::unsetenv(name) : ::setenv(name, kept.c_str(), 1);
 }
 
 TEST_F(FileTest, a_full_device_is_no_space) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/process.hpp"
 #include "checkpoint/host_cache.hpp"
 
 namespace caesura {
@@ -19,6 +20,11 @@ class Impl : public Checkpointer {
     Impl(device::Device& device, std::uint64_t checkpoint_bytes)
         : device_(device), checkpoint_bytes_(checkpoint_bytes) {}
     ~Impl() override {
+        if (process_.is_forked()) {
+            base::Process::leave(runner_);
+            base::Process::leave(host_);
+            return;
+        }
         if (runner_) (void)leave_cache();
     }
 
@@ -76,6 +82,7 @@ class Impl : public Checkpointer {
     }
 
     Status checkpoint(std::uint64_t id, const std::byte* data) override {
+        if (Status here = check_process(); !here.ok()) return here;
         if (places_.count(id) > 0)
             return {StatusCode::invalid_argument, fmt::format("checkpoint {} exists already", id)};
         if (Status status = leave_cache(); !status.ok()) return status;
@@ -92,6 +99,7 @@ class Impl : public Checkpointer {
         return status;
     }
     Status flush() override {
+        if (Status here = check_process(); !here.ok()) return here;
         const double begin_s = device_.now_s();
         Status status = runner_->finish();
         flush_s_ += device_.now_s() - begin_s;
@@ -101,11 +109,13 @@ class Impl : public Checkpointer {
         return status;
     }
     Status save() override {
+        if (Status here = check_process(); !here.ok()) return here;
         if (!all_here_)
             if (Status status = flush(); !status.ok()) return status;
         return host_->save();
     }
     Status restore(std::uint64_t id, std::byte* data) override {
+        if (Status here = check_process(); !here.ok()) return here;
         const auto found = places_.find(id);
         if (found == places_.end())
             return {StatusCode::invalid_argument, fmt::format("checkpoint {} was not made", id)};
@@ -152,6 +162,7 @@ class Impl : public Checkpointer {
         device::Transfer transfer = 0;
     };
 
+    Status check_process() const { return process_.check("the Checkpointer"); }
     void arrive(Arrived&& parcel) {
         for (std::uint64_t i = 0; i < parcel.ids.size(); ++i)
             places_[parcel.ids[i]] = {host_->parcels(), i};
@@ -228,6 +239,7 @@ class Impl : public Checkpointer {
         return {};
     }
 
+    const base::Process process_;
     device::Device& device_;
     std::uint64_t checkpoint_bytes_;
     std::map<std::uint64_t, InParcel> places_;

@@ -276,6 +276,7 @@ class Together {
 Status Reader::read_all(std::size_t field, const Box& box, std::span<std::byte> values,
                         const std::optional<Shape>& stride_bytes) try {
     if (impl_->comm == nullptr) return read(field, box, values, stride_bytes);
+    if (Status here = impl_->check_process(); !here.ok()) return here;
     Communicator& comm = *impl_->comm;
     read::StridedArray target;
     Wish mine;

@@ -238,6 +238,7 @@ Result<std::unique_ptr<Reader>> Reader::open(const std::string& path,
 }
 
 Result<bool> Reader::refresh() try {
+    if (Status here = impl_->check_process(); !here.ok()) return here;
     Impl::State opened;
     Status status = impl_->open_state(opened);
     if (impl_->comm != nullptr)

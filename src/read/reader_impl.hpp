@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "base/process.hpp"
 #include "base/series_name.hpp"
 #include "read/listing.hpp"
 
@@ -23,6 +24,11 @@ struct Reader::Impl {
     std::string path;
     ReaderOptions options;
     std::unique_ptr<Communicator> comm;  // null: not collective
+    const base::Process process;
+    /// Errors: cancelled (a forked child asks; the other ranks do not know it).
+    Status check_process() const {
+        return comm == nullptr ? Status{} : process.check(path + ": the Reader of several ranks");
+    }
     State state;
 
     Status open_state(State& opened) const;

@@ -40,6 +40,7 @@ Status check_record(const writer::Fields& fields, const writer::DumpMetadata& sa
 
 Status Writer::Impl::set_attribute(bool here, const AttributeOwner& owner, const std::string& name,
                                    store::AttributeValue value) {
+    if (Status status = session.check_process(); !status.ok()) return status;
     auto& dump = intake->dump();
     const auto why = [&](std::string_view text) {
         return invalid(fmt::format("set_attribute('{}') on rank {} {}", name, session.rank, text));

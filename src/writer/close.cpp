@@ -11,6 +11,7 @@ using writer::Hello;
 
 // Everything handed over becomes part of the tree, and the Writer goes on.
 Status Writer::Impl::finish_dumps() {
+    if (Status here = session.check_process(); !here.ok()) return here;
     if (!round.failed().ok()) return round.failed();
     const run::Unobserved ours;
     executor->set_draining(true);
@@ -20,6 +21,7 @@ Status Writer::Impl::finish_dumps() {
 }
 
 Status Writer::Impl::finish_by(double seconds) {
+    if (Status here = session.check_process(); !here.ok()) return here;
     if (closed || !(seconds >= 0.0))
         return {StatusCode::invalid_argument,
                 closed ? "finish_by() after close()"
@@ -152,6 +154,7 @@ void Writer::Impl::finish_traces() {
 }
 
 Status Writer::Impl::close() {
+    if (Status here = session.check_process(); !here.ok()) return here;
     if (closed) return round.failed();
     const run::Unobserved ours;
     const double begin_s = session.now_s();

@@ -217,6 +217,7 @@ void Writer::Impl::note_refused() {
 }
 
 Status Writer::Impl::end_iteration() {
+    if (Status here = session.check_process(); !here.ok()) return here;
     const double begin_s = session.now_s();
     if (!intake->in_iteration())
         return {StatusCode::invalid_argument, "end() outside an iteration"};

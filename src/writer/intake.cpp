@@ -86,6 +86,7 @@ bool Intake::boxes_changed() const {
 
 Status Intake::check_put(const Handed& handed) const {
     const auto& [field, box, data, dtype, own, loss, turn, array, part] = handed;
+    if (Status here = session_.check_process(); !here.ok()) return here;
     const int rank = session_.rank;
     const auto invalid = [&](std::string text) {
         return Status{StatusCode::invalid_argument, std::move(text)};

@@ -83,7 +83,9 @@ Result<std::vector<int>> fold_axes(std::span<const std::uint64_t> dims,
 }
 
 OpenWriter::OpenWriter(std::unique_ptr<Writer::Impl> impl) : impl_(std::move(impl)) {}
-OpenWriter::~OpenWriter() = default;
+OpenWriter::~OpenWriter() {
+    if (impl_ && impl_->session.process.is_forked()) base::Process::leave(impl_);
+}
 
 Result<std::unique_ptr<OpenWriter>> OpenWriter::make(const TargetFile& target,
                                                      std::shared_ptr<Communicator> communicator,
@@ -99,6 +101,7 @@ Result<std::unique_ptr<OpenWriter>> OpenWriter::make(const TargetFile& target,
 }
 
 Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (Status status = check(dataset); !status.ok()) return status;
     const bool known = std::any_of(impl_->fields.begin(), impl_->fields.end(),
                                    [&](const FieldState& f) { return f.name == dataset.path; });
@@ -141,6 +144,7 @@ const std::vector<std::vector<unsigned>>& OpenWriter::creation_values(Field fiel
 }
 
 Status OpenWriter::resize(Field field, const Shape& dims) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (field.index >= impl_->fields.size())
         return {StatusCode::invalid_argument, fmt::format("no dataset {}", field.index)};
     FieldState& state = impl_->fields[field.index];
@@ -172,6 +176,7 @@ bool OpenWriter::pending() const {
 }
 
 Status OpenWriter::end(const Status& mine) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (!mine.ok()) {
         impl_->executor->report(mine);
         impl_->ledger->book().spoil();
@@ -182,12 +187,14 @@ Status OpenWriter::end(const Status& mine) {
 }
 
 Status OpenWriter::flush(const Status& mine) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     const Status status = end(mine);
     const Status finished = impl_->finish_dumps();
     return status.ok() ? finished : status;
 }
 
 Status OpenWriter::pause(const Status& mine) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (impl_->ending) return impl_->round.failed();
     impl_->session.is_last_dump = true;
     const Status status = end(mine);
@@ -214,6 +221,7 @@ void OpenWriter::go_on() {
 }
 
 bool OpenWriter::finished() const {
+    if (impl_->session.process.is_forked()) return true;  // here nothing is done
     impl_->flights->harvest();
     if (impl_->executor->flush_running()) return false;
     return !impl_->executor->error().ok() ||  // nothing more will be done
@@ -221,6 +229,7 @@ bool OpenWriter::finished() const {
 }
 
 Status OpenWriter::close() {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     // What was handed over before a pause is the last: its commit gives back what lies behind it.
     const Status status = impl_->closed || impl_->ending ? Status{} : pause();
     const Status closed = impl_->close();

@@ -112,6 +112,7 @@ std::string describe(const RecordOptions& options) {
 }  // namespace
 
 Result<Species> Writer::define_species(const std::string& name, const SpeciesOptions& options) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     const std::string who = fmt::format("species '{}'", name);
     auto& all = impl_->fields.species;
     if (Status status = writer::check_field_name(name); !status.ok())
@@ -150,6 +151,7 @@ Result<Species> Writer::define_species(const std::string& name, const SpeciesOpt
 
 Result<Field> Writer::define_record(Species species, const std::string& name, DType dtype,
                                     const ErrorBound& bound, const RecordOptions& options) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (Status status = check_record_name(impl_->fields, species, name); !status.ok())
         return status;
     if (Status status = check_same_record(impl_->fields, species, name, options); !status.ok())
@@ -176,6 +178,7 @@ Result<Field> Writer::define_record(Species species, const std::string& name, DT
 
 Status Writer::define_constant(Species species, const std::string& name, double value,
                                const RecordOptions& options) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (Status status = check_record_name(impl_->fields, species, name); !status.ok())
         return status;
     if (Status status = check_same_record(impl_->fields, species, name, options); !status.ok())

@@ -5,6 +5,7 @@
 
 #include "base/buffer.hpp"
 #include "base/clock.hpp"
+#include "base/process.hpp"
 #include "base/trace.hpp"
 #include "caesura/writer.hpp"
 #include "writer/experience.hpp"
@@ -31,6 +32,8 @@ struct Session {
           returns_before(experience->transport ? experience->transport->returns() : 0) {}
 
     double now_s() const { return clock.now_s(); }
+    /// Errors: cancelled (a forked child asks).
+    Status check_process() const { return process.check(path + ": the Writer"); }
     void say(const std::string& text) const {
         if (options.on_message) options.on_message(text);
     }
@@ -86,6 +89,7 @@ struct Session {
     std::string path;
     std::shared_ptr<Communicator> comm;
     WriterOptions options;
+    const base::Process process;
     const base::Clock& clock = base::Clock::steady();
     int rank = 0, size = 1;
     Warnings warnings{options.on_message, rank};

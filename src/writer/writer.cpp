@@ -38,7 +38,9 @@ std::string impossible(const Shape& shape, DType dtype) {
 // ------------------------------------------------------------------------------------ Writer
 
 Writer::Writer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Writer::~Writer() = default;
+Writer::~Writer() {
+    if (impl_ && impl_->session.process.is_forked()) base::Process::leave(impl_);
+}
 
 Result<Field> Writer::define_field(const std::string& name, DType dtype, const Shape& shape) {
     return define_field(name, dtype, shape,
@@ -50,6 +52,7 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     const auto invalid = [&](std::string_view what) {
         return Status{StatusCode::invalid_argument, fmt::format("field '{}': {}", name, what)};
     };
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (Status status = writer::check_field_name(name); !status.ok()) return status;
     if (!is_known(dtype))
         return invalid(fmt::format("data type {} is unknown", static_cast<int>(dtype)));
@@ -101,6 +104,7 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
 }
 
 Status Writer::reshape(Field field, const Shape& shape, const std::vector<double>& grid_offset) {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (field.index >= impl_->fields.size())
         return {StatusCode::invalid_argument,
                 fmt::format("reshape() on rank {}: field handle {} was not defined by this writer",
@@ -145,6 +149,7 @@ std::optional<std::uint64_t> Writer::committed() const {
 }
 
 bool Writer::released(std::uint64_t iteration) const {
+    if (impl_->session.process.is_forked()) return true;  // the threads that read are not here
     if (impl_->intake->dump() && impl_->session.iteration == iteration) return false;
     return !impl_->executor->reads(iteration);
 }
@@ -164,6 +169,7 @@ Busy Iteration::busy(Lane lane) { return Busy(writer_, lane); }
 
 double Iteration::compress_for(double seconds) {
     const Writer::Impl& impl = *writer_->impl_;
+    if (impl.session.process.is_forked()) return 0.0;
     return impl.executor->compress_until(impl.session.now_s() + seconds, {});
 }
 
@@ -175,7 +181,7 @@ bool Iteration::wait_until(const std::function<bool()>& done, double at_most_s) 
     const auto ask = [&] { return is_done = is_done || done(); };
     for (;;) {
         if (ask()) return true;
-        (void)impl.executor->compress_until(deadline_s, ask);
+        if (!impl.session.process.is_forked()) (void)impl.executor->compress_until(deadline_s, ask);
         if (ask()) return true;
         if (impl.session.now_s() >= deadline_s) return false;
         std::this_thread::sleep_for(k_poll);  // not a spin: the write lane may need this core
@@ -183,7 +189,8 @@ bool Iteration::wait_until(const std::function<bool()>& done, double at_most_s) 
 }
 
 Dump Iteration::begin_dump(double time, double dt, double time_unit_si) {
-    writer_->impl_->intake->begin_dump({time, dt, time_unit_si});
+    if (!writer_->impl_->session.process.is_forked())
+        writer_->impl_->intake->begin_dump({time, dt, time_unit_si});
     return Dump(writer_);
 }
 
@@ -215,6 +222,7 @@ Busy::~Busy() {
 // ----------------------------------------------------------------------- Impl: iterations
 
 void Writer::Impl::begin_iteration(std::uint64_t number, std::string_view label) {
+    if (session.process.is_forked()) return;  // end() says it
     intake->begin_iteration(number);
     if_memory_allows([&] {
         session.experience->listener.end();
@@ -237,6 +245,7 @@ void Writer::Impl::next_round() {
 }
 
 void Writer::Impl::enter(Lane lane) {
+    if (session.process.is_forked()) return;
     const auto which =
         lane == Lane::compress ? run::Observer::Lane::compress : run::Observer::Lane::write;
     session.experience->listener.moved_here();
@@ -244,6 +253,7 @@ void Writer::Impl::enter(Lane lane) {
 }
 
 void Writer::Impl::leave(Lane lane, double begin_s) {
+    if (session.process.is_forked()) return;
     const bool write = lane == Lane::write;
     if_memory_allows([&] {  // called by a destructor
         session.experience->listener.moved_here();
@@ -286,6 +296,7 @@ writer::PutSums Writer::Impl::uncommitted() const {
 }
 
 WriterReport Writer::Impl::make_report() {
+    if (session.process.is_forked()) return session.totals;
     flights->harvest();
     const writer::Outcomes& outcomes = flights->outcomes();
     WriterReport report = session.totals;

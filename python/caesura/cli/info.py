@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from caesura.analyses import analyses_of, results_text
@@ -32,6 +33,7 @@ class FieldSummary:
     blocks: int = 0
     raw_bytes: int = 0
     stored_bytes: int = 0
+    layout: str = ""  # in place of chunks, where there are none
     bounds: list[dict[str, Any]] = field(default_factory=list)  # of its blocks, by kind
 
 
@@ -80,8 +82,11 @@ def has_commit(file: Path) -> bool:
 
 def listing_of(core: Any, file: Path, each_block: bool) -> dict[str, Any]:
     from caesura.block_bounds import add_bounds
+    from caesura.contents import contents_of
+    from caesura.contents import listing_of as read
 
-    listing = core.OpenFile(str(file)).info()
+    listing = read(core, file)
+    listing |= contents_of(file, listing).as_json()
     for dataset in listing["datasets"]:
         add_components(file, dataset)
     add_bounds(file, listing, each_block)
@@ -97,6 +102,10 @@ def taken_together(paths: list[Path], listings: list[dict[str, Any]]) -> dict[st
         "datasets": [dataset for listing in listings for dataset in listing["datasets"]],
         **{name: sum(listing[name] for listing in listings) for name in sums},
         "needs_recover": unfinished,
+        "kind": "caesura" if all(one["kind"] == "caesura" for one in listings) else "hdf5",
+        "has_dumps": any(listing["has_dumps"] for listing in listings),
+        "summary": "; ".join(listing["summary"] for listing in listings),
+        "all_datasets": [one for listing in listings for one in listing["all_datasets"]],
     }
 
 
@@ -129,8 +138,9 @@ def add_components(path: Path, dataset: dict[str, Any]) -> None:
 
 
 def totals(listing: dict[str, Any]) -> dict[str, Any]:
-    raw = sum(dataset["raw_bytes"] for dataset in listing["datasets"])
-    stored = sum(dataset["stored_bytes"] for dataset in listing["datasets"])
+    all_of_them = [*listing["datasets"], *without_blocks(listing)]
+    raw = sum(dataset["raw_bytes"] for dataset in all_of_them)
+    stored = sum(dataset["stored_bytes"] for dataset in all_of_them)
     iterations = sorted({dataset["iteration"] for dataset in listing["datasets"]})
     return {
         "raw_bytes": raw,
@@ -140,10 +150,19 @@ def totals(listing: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def without_blocks(listing: dict[str, Any]) -> list[dict[str, Any]]:
+    """Datasets of others that are stored in one piece, or whose blocks are not listed."""
+    if listing["has_dumps"]:  # lists of a few numbers that belong to fields
+        return []
+    listed = {dataset["path"] for dataset in listing["datasets"]}
+    return [one for one in listing["all_datasets"] if one["path"] not in listed]
+
+
 def codec_of(dataset: dict[str, Any]) -> str:
     """The writer's word for it, else the pipeline's filters."""
     named = dataset["attributes"].get("caesura_codec")
     filters = [entry["name"] or f"filter {entry['id']}" for entry in dataset["pipeline"]]
+    filters = [name.split(";")[0].strip() for name in filters]
     filters = ["caesura" if name.startswith("caesura ") else name for name in filters]
     return str(named) if named else "+".join(filters) or "none"
 
@@ -225,7 +244,14 @@ def summaries(listing: dict[str, Any]) -> list[FieldSummary]:
         summary.stored_bytes += dataset["stored_bytes"]
         if "components" not in dataset:  # which have a table of their own
             summary.bounds = together(summary.bounds, dataset.get("bounds", []))
-    return list(found.values())
+    rows = list(found.values())
+    for one in without_blocks(listing):
+        codec = "+".join(one["filters"]) or "none"
+        row = FieldSummary(one["path"], one["dtype"], one["shape"], one["chunk"], codec, "")
+        row.raw_bytes, row.stored_bytes = one["raw_bytes"], one["stored_bytes"]
+        row.layout = one["layout"]
+        rows.append(row)
+    return rows
 
 
 def show_blocks(listing: dict[str, Any]) -> None:
@@ -279,7 +305,10 @@ def show(listing: dict[str, Any]) -> None:
     sums = totals(listing)
     dumps = sums["iterations"]
     span = f"iterations {dumps[0]} to {dumps[-1]}" if dumps else "no iteration"
-    out.print(f"[bold]{listing['path']}[/bold]: {len(dumps)} dumps ({span})", soft_wrap=True)
+    what = f"{len(dumps)} dumps ({span})"
+    if not listing["has_dumps"] and (listing["kind"] == "hdf5" or not dumps):
+        what = listing["summary"]
+    out.print(f"[bold]{escape(listing['path'])}[/bold]: {escape(what)}", soft_wrap=True)
     table = Table(box=None, padding=(0, 2), header_style="bold")
     names = ("field", "type", "shape", "chunk", "codec", "bound", "in units", "dumps", "blocks",
              "raw", "stored", "ratio")  # fmt: skip
@@ -291,17 +320,24 @@ def show(listing: dict[str, Any]) -> None:
             one.name,
             one.dtype,
             "×".join(map(str, one.shape)),
-            "×".join(map(str, one.chunk)),
+            "×".join(map(str, one.chunk)) or one.layout,
             one.codec,
             one.bound,
             units_text(one.bounds),
-            str(one.dumps),
-            str(one.blocks),
+            str(one.dumps or ""),
+            str(one.blocks or ""),
             bytes_text(one.raw_bytes),
             bytes_text(one.stored_bytes),
             ratio,
         )
-    out.print(table)
+    if table.row_count or listing["has_dumps"]:
+        out.print(table)
+    for one in listing["all_datasets"]:
+        if one["needs"]:
+            out.print(
+                f"{one['path']} needs {one['needs']}, which is not here", markup=False,
+                soft_wrap=True,
+            )  # fmt: skip
     for dataset in listing["datasets"]:
         if "components" in dataset:
             out.print(components_table(dataset))

@@ -44,9 +44,13 @@ def recover(
     dropped; 2 usage; 3 not a Caesura file, or a writer still has it open.
     """
     core = need_core(as_json)
+    from caesura.contents import check_can_be_recovered
+
     with expected_errors(as_json):
         chosen = files_of(files)
         alone = chosen == files and len(files) == 1
+        if alone:
+            check_can_be_recovered(files[0])
         report = core.recover(str(files[0]), dry_run) if alone else {}
     if not alone:
         recover_each(core, chosen, dry_run, as_json)
@@ -56,9 +60,12 @@ def recover(
 
 def recover_each(core: Any, files: list[Path], dry_run: bool, as_json: bool) -> NoReturn:
     """An error of one file does not keep the others from being done."""
+    from caesura.contents import check_can_be_recovered
+
     results: list[dict[str, Any]] = []
     for file in files:
         try:
+            check_can_be_recovered(file)
             report = core.recover(str(file), dry_run)
         except Exception as error:
             if not isinstance(error, OSError) and type(error).__name__ != "CorruptError":

@@ -71,6 +71,7 @@ def report(
         trace = read_traces(given.traces) if given.traces else None
         if svg is not None and trace is None:
             stop("a picture of one iteration needs the run's traces; name them, too", as_json)
+        _say_what_is_plain(given.files, as_json)
         facts = _facts(given, trace, as_json)
         advice = advice_of(facts, trace)
         if html is not None:
@@ -89,6 +90,15 @@ def report(
         return
     for said in (*[one.said for one in advice], f"written: {', '.join(written)}"):
         err.print(said, markup=False, soft_wrap=True)
+
+
+def _say_what_is_plain(files: list[Path], as_json: bool) -> None:
+    from caesura.contents import check_is_whole, plain_words
+
+    for file in files:
+        check_is_whole(file)
+        if words := plain_words(need_core(as_json), file):
+            err.print(f"caesura: {words}", markup=False, soft_wrap=True)
 
 
 def _facts(given: Inputs, trace: Trace | None, as_json: bool) -> Facts:

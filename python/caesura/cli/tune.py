@@ -62,6 +62,15 @@ def tune(
     sample: Annotated[
         int, typer.Option("--sample-bytes", min=1 << 16, help="Search on so much of the field.")
     ] = 32 << 20,
+    missing: Annotated[
+        list[float] | None,
+        typer.Option(
+            help="A value that marks places without data; may be repeated. Fill values, _FillValue "
+            "and missing_value of a dataset, NaN, and extreme values that repeat are left out "
+            "without it.",
+            show_default=False,
+        ),
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw ratio against quality: OUT.svg or OUT.png.")
     ] = None,
@@ -89,7 +98,7 @@ def tune(
     from caesura.tuning import search, sources
 
     with expected_errors(as_json), phase_progress(as_json) as progress:
-        dumps = sources.find(files_of(files), field)
+        dumps = sources.find(files_of(files), field, missing or ())
         if picture is not None:
             raster.check(picture)
         answer = search.tune(dumps, asked, progress)
@@ -160,7 +169,9 @@ def document(answer: Answer, picture: Path | None) -> dict[str, Any]:
         "dumps": [
             {"file": str(dump.file), "path": dump.path, "smallest": seen.smallest,
              "largest": seen.largest, "not_finite": seen.not_finite,
-             "earlier_bound": dump.earlier_bound}
+             "earlier_bound": dump.earlier_bound,
+             "missing": [float(one) for one in dump.missing],
+             "suspected": [float(one) for one in seen.suspects]}
             for dump, seen in zip(answer.dumps, answer.surveys, strict=True)
         ],
         "constant": [{"file": str(dump.file), "path": dump.path} for dump in answer.constant],
@@ -267,9 +278,15 @@ def warn(answer: Answer) -> None:
         out.print(f"[yellow]{count} of the dumps {verbs[0]} constant and {verbs[1]} not count."
                   "[/yellow]")  # fmt: skip
     left_out = sum(seen.not_finite for seen in answer.surveys)
+    suspects = {float(one) for seen in answer.surveys for one in seen.suspects}
+    if suspects:
+        said = ", ".join(f"{one:g}" for one in sorted(suspects))
+        out.print(f"[yellow]{said} looks like a fill value: it repeats, far away from all others. "
+                  "It is left out. Declare it: missing= of the field, or the attribute _FillValue."
+                  "[/yellow]", soft_wrap=True)  # fmt: skip
     if left_out:
-        out.print(f"[yellow]{left_out} values are NaN or infinite. They come back as they are, and "
-                  "do not count.[/yellow]", soft_wrap=True)  # fmt: skip
+        out.print(f"[yellow]{left_out} values are missing, NaN or infinite. They come back as they "
+                  "are, and do not count.[/yellow]", soft_wrap=True)  # fmt: skip
 
 
 def _codecs_table(answer: Answer) -> Table:

@@ -13,6 +13,7 @@ from caesura.cli.common import (
     FINDING,
     JSON_HELP,
     OK,
+    UNREADABLE,
     byte_progress,
     expected_errors,
     need_core,
@@ -45,7 +46,8 @@ def verify(
     """Check every block: its checksum, that stock HDF5 decodes it, and on demand its values.
 
     Exit codes: 0 all is well; 1 a finding (wrong checksum, missing block, a value beyond its
-    bound, a file that needs `recover`); 2 usage; 3 a file cannot be read.
+    bound, a file that needs `recover`); 2 usage; 3 a file cannot be read, or a filter or file that
+    reading needs is not here. Blocks that were never written are no finding.
     """
     need_core(as_json)
     from caesura import comparing, verifying
@@ -64,14 +66,28 @@ def verify(
     else:
         for result in results:
             _show(result)
-    raise typer.Exit(OK if ok else FINDING)
+    unchecked = any(result.unchecked for result in results)
+    raise typer.Exit(FINDING if not ok else UNREADABLE if unchecked else OK)
 
 
 def _show(result: Verification) -> None:
     checked = f"{result.blocks} blocks in {result.datasets} datasets"
     sizes = f"{bytes_text(result.raw_bytes)} raw, {bytes_text(result.stored_bytes)} stored"
     verdict = "[green]ok[/green]" if result.ok else "[red]damaged[/red]"
-    out.print(f"{result.path}: {verdict}, {checked}, {sizes}", soft_wrap=True)
+    if result.ok and result.unchecked:
+        verdict = "[yellow]not checked in full[/yellow]"
+    out.print(f"{escape(result.path)}: {verdict}, {checked}, {sizes}", soft_wrap=True)
+    if result.what:
+        out.print(f"  it is {result.what}", markup=False, soft_wrap=True)
+    if result.never_written:
+        total = result.blocks + result.never_written
+        out.print(
+            f"  {result.never_written} of {total} blocks were never written: they read as the fill "
+            "value",
+            soft_wrap=True,
+        )
+    for said in result.unchecked[:_SHOWN_FINDINGS]:
+        out.print(f"  {said}", markup=False, soft_wrap=True)
     if result.blocks_without_checksum:
         out.print(
             f"  {result.blocks_without_checksum} blocks carry no checksum (not written by Caesura):"

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from caesura.cli.common import (
     JSON_HELP,
+    err,
     expected_errors,
     need_core,
     out,
@@ -65,10 +66,14 @@ def watch(
     Exit codes: 0; 2 usage; 3 no such file, not HDF5, or a trace that is none.
     """
     core = need_core(as_json)
+    from caesura.contents import check_is_whole, plain_words
     from caesura.watching.state import Watcher
 
     watcher = Watcher(core, file, traces or [])
     with expected_errors(as_json):
+        check_is_whole(file)
+        if words := plain_words(core, file):
+            err.print(f"caesura: {words}", markup=False, soft_wrap=True)
         state = watcher.look()
         if not (once or as_json):
             _follow(watcher, state, every)

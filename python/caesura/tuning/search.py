@@ -108,6 +108,10 @@ class _Search:
                 watch("looking through the field", done, total)
 
             surveys.append(sources.survey(dump, quality.needs_finite, quality.title, tell))
+        dumps = [
+            replace(dump, missing=(*dump.missing, *seen.suspects))
+            for dump, seen in zip(dumps, surveys, strict=True)
+        ]
         dumps, surveys, constant = sources.that_vary(dumps, surveys)
         self._subjects = [
             Subject(dump, survey, About(quality.name, survey.span, max(dump.axes), asked.waves))

@@ -7,14 +7,15 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import h5py
 import hdf5plugin  # noqa: F401  registers the filters
 import numpy as np
 
-from caesura import comparing, reading
+from caesura import comparing, contents, missing
 from caesura.boxes import boxes
 
 MOST_AXES = 4
@@ -50,6 +51,7 @@ class Dump:
     shape: tuple[int, ...]  # in the file
     dtype: np.dtype  # native
     earlier_bound: float  # that the file's writer kept; 0: lossless, or nothing is said
+    missing: tuple[Any, ...] = ()  # values that are no data, as declared or suspected
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -64,7 +66,8 @@ class Dump:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def slabs(self) -> Iterator[np.ndarray]:
-        """All values, in parts of the first axis, whole chunks at a time."""
+        """All values, in parts of the first axis, whole chunks at a time. Missing ones are NaN: so
+        they are exact, and count in no range and no quality."""
         with _opened(self.file, self.path) as file:
             dataset = file[self.path]
             row_bytes = max(1, self.raw_bytes // self.shape[0])
@@ -72,7 +75,13 @@ class Dump:
             if dataset.chunks:
                 step = -(-step // dataset.chunks[0]) * dataset.chunks[0]
             for begin in range(0, self.shape[0], step):
-                yield dataset[begin : begin + step].astype(self.dtype, copy=False)
+                yield self._without_missing(dataset[begin : begin + step])
+
+    def _without_missing(self, values: np.ndarray) -> np.ndarray:
+        values = np.ascontiguousarray(values, self.dtype)
+        if self.missing:
+            values[missing.places(values, self.missing)] = np.nan
+        return values
 
     def whole(self) -> np.ndarray:
         """Raises OSError (a file that cannot be read), MemoryError."""
@@ -93,7 +102,7 @@ class Dump:
         chosen = [full[(2 * i + 1) * len(full) // (2 * count)] for i in range(count)]
         with _opened(self.file, self.path) as file:
             dataset = file[self.path]
-            return [np.ascontiguousarray(dataset[box], self.dtype) for box in chosen]
+            return [self._without_missing(dataset[box]) for box in chosen]
 
 
 def _extent(box: tuple[slice, ...]) -> tuple[int, ...]:
@@ -103,14 +112,15 @@ def _extent(box: tuple[slice, ...]) -> tuple[int, ...]:
 # ------------------------------------------------------------------------------------------ finding
 
 
-def find(files: Sequence[Path], field: str | None) -> list[Dump]:
+def find(files: Sequence[Path], field: str | None, named: Sequence[float] = ()) -> list[Dump]:
     """The dumps of the field, of each file by iteration.
 
     field: a dataset's path, an openPMD name ("density", "velocity/x"), the end of a path, or a
     pattern ("step_*/rho"), all of whose datasets are dumps of one field; None: the only one there.
+    named: missing values beside those that the datasets declare.
     Raises OSError (a file), ValueError (no such field, several, or no floats).
     """
-    found = [one for path in files for one in _datasets(path)]
+    found = [one for path in files for one in _datasets(path, named)]
     chosen = [one for one in found if field is None or _matches(one, field)]
     if field is None:  # that there are integers too leaves no doubt
         chosen = [one for one in chosen if one.dtype.kind == "f"]
@@ -128,14 +138,20 @@ def find(files: Sequence[Path], field: str | None) -> list[Dump]:
         chosen = exact
     for one in chosen:
         _check(one)
+        with _opened(one.file) as file:
+            needs = contents.needs_of(file[one.path], one.file)
+        if needs:
+            raise OSError(f"{one.file}: {one.path} needs {needs}, which is not here")
     return chosen
 
 
-def _datasets(path: Path) -> list[Dump]:
+def _datasets(path: Path, named: Sequence[float]) -> list[Dump]:
     with path.open("rb"):
         pass  # h5py's own errors do not say what is wrong
-    if not reading.looks_like_hdf5(path):
-        raise OSError(f"{path} is no HDF5 file")
+    contents.check_is_hdf5(path)
+    contents.check_is_whole(path)
+    if not h5py.is_hdf5(path):
+        raise OSError(f"{path} is no HDF5 file yet: its run has committed nothing")
     found = []
     with _opened(path) as file:
         for name, dataset in comparing.datasets(file):
@@ -145,7 +161,7 @@ def _datasets(path: Path) -> list[Dump]:
                 Dump(
                     path, name, match[1] if match else name, match[2] if match else name,
                     tuple(dataset.shape), dataset.dtype.newbyteorder("="),
-                    float(np.max(earlier, initial=0.0)),
+                    float(np.max(earlier, initial=0.0)), missing.declared(dataset, named),
                 )
             )  # fmt: skip
     return found
@@ -216,7 +232,8 @@ class Survey:
 
     smallest: float  # finite ones
     largest: float
-    not_finite: int
+    not_finite: int  # missing ones too
+    suspects: tuple[Any, ...] = ()  # values that nobody declared
 
     @property
     def span(self) -> float:
@@ -227,20 +244,29 @@ def survey(dump: Dump, needs_finite: bool, quality: str, watch: Watch) -> Survey
     """Raises ValueError where nothing can be chosen: nothing finite, a range beyond a double, or
     NaN where the quality is not defined then."""
     smallest, largest, not_finite = math.inf, -math.inf, 0
+    suspected: list[Any] = []
     for slab in dump.slabs():
+        fills = missing.suspects(slab, suspected)
+        suspected += fills
+        if fills:
+            slab[missing.places(slab, fills)] = np.nan
         finite = np.isfinite(slab)
         good = slab if finite.all() else slab[finite]
         not_finite += slab.size - good.size
         smallest = min(smallest, float(good.min(initial=np.inf)))
         largest = max(largest, float(good.max(initial=-np.inf)))
         watch(slab.nbytes)
+    if suspected:  # a slab before may have had a single one
+        known = replace(dump, missing=(*dump.missing, *suspected))
+        seen = survey(known, needs_finite, quality, lambda _: None)
+        return replace(seen, suspects=(*suspected, *seen.suspects))
     where = f"{dump.file}: {dump.path}"
     if smallest > largest:
         raise ValueError(f"{where} has no finite value")
     if not_finite and needs_finite:
         raise ValueError(
-            f"{where} has {not_finite} values that are NaN or infinite, for which {quality} is not "
-            "defined; psnr counts the finite ones"
+            f"{where} has {not_finite} values that are missing, NaN or infinite, for which "
+            f"{quality} is not defined; psnr counts the finite ones"
         )
     if math.isinf(largest - smallest):
         raise ValueError(

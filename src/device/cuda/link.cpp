@@ -63,6 +63,7 @@ Result<std::unique_ptr<Link>> Link::create(StagedLink::Direction direction, int 
 }
 
 Link::~Link() {
+    if (process_.is_forked()) return base::Process::leave(staged_);
     const OnDevice on(ordinal_);
     staged_.reset();
     if (stream_ != nullptr) {

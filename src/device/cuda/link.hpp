@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "base/process.hpp"
 #include "device/cuda/calls.hpp"
 #include "device/staged_link.hpp"
 
@@ -50,6 +51,7 @@ class Link : private Mover {
     Status wait(std::size_t number) override;
     bool is_pinned(const std::byte* host) override;
 
+    const base::Process process_;
     int ordinal_;
     cudaStream_t stream_ = nullptr;
     Events events_;

@@ -247,6 +247,7 @@ void RemoteFile::guard(bool locked) {
 }
 
 Status RemoteFile::lock(bool exclusive) {
+    if (base::file_locking() == base::FileLocking::off) return {};
     LockFile message;
     message.exclusive = exclusive;
     if (exclusive) guard(false), leave_again();
