@@ -8,8 +8,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "vol/native_attribute.hpp"
-
 namespace caesura::vol {
 namespace {
 
@@ -68,19 +66,6 @@ bool is_axis(std::string_view name) {
 
 std::string last_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// CF: quantities that are places or times, not fields.
-bool is_standard_name(std::string_view name) {
-    return is_in(name, {"longitude", "latitude", "grid_longitude", "grid_latitude", "time",
-                        "forecast_reference_time", "forecast_period", "depth"}) ||
-           name.ends_with("_coordinate");
-}
-
-bool is_unit(std::string_view unit) {
-    return is_in(unit, {"degrees_north", "degree_north", "degrees_n", "degree_n", "degreesn",
-                        "degrees_east", "degree_east", "degrees_e", "degree_e", "degreese"}) ||
-           unit.find("_since_") != unit.npos;
-}
-
 }  // namespace
 
 std::string coordinate_by_path(const std::string& path, int rank) {
@@ -97,9 +82,15 @@ std::string coordinate_by_path(const std::string& path, int rank) {
     return {};
 }
 
+std::span<const std::string_view> NamedCoordinates::lists() {
+    static constexpr std::array<std::string_view, 7> k_lists = {
+        "coordinates",      "bounds",           "climatology",       "node_coordinates",
+        "face_coordinates", "edge_coordinates", "volume_coordinates"};
+    return k_lists;
+}
+
 bool NamedCoordinates::is_list(const std::string& attribute) {
-    return is_in(attribute, {"coordinates", "bounds", "climatology", "node_coordinates",
-                             "face_coordinates", "edge_coordinates", "volume_coordinates"});
+    return std::find(lists().begin(), lists().end(), attribute) != lists().end();
 }
 
 void NamedCoordinates::add(const std::string& text) {
@@ -107,35 +98,6 @@ void NamedCoordinates::add(const std::string& text) {
     for (std::string word; words >> word;) names_.insert(last_of(word));
 }
 
-void NamedCoordinates::add_lists_of(const NativeObject& object) {
-    for (const char* list : {"coordinates", "bounds", "climatology", "node_coordinates",
-                             "face_coordinates", "edge_coordinates", "volume_coordinates"})
-        if (NativeAttribute::exists(object, list))
-            if (const auto text = NativeAttribute(object, ".", list).text()) add(*text);
-}
-
 bool NamedCoordinates::has(const std::string& path) const { return names_.contains(last_of(path)); }
-
-std::string coordinate_by_attributes(const NativeObject& dataset) {
-    const auto text = [&](const char* name) {
-        if (!NativeAttribute::exists(dataset, name)) return std::string();
-        return NativeAttribute(dataset, ".", name).text().value_or("");
-    };
-    if (text("CLASS") == "DIMENSION_SCALE") return "it is a dimension scale";
-    for (const char* name : {"axis", "_CoordinateAxisType", "bounds", "climatology"})
-        if (const std::string value = text(name); !value.empty())
-            return fmt::format("it has an attribute {} = '{}'", name, value);
-    if (const std::string name = text("standard_name"); is_standard_name(name))
-        return fmt::format("its standard_name is '{}'", name);
-    if (const std::string unit = text("units"); is_unit(lower(unit)))
-        return fmt::format("its units are '{}'", unit);
-    return {};
-}
-
-std::string coordinate_by_attributes(const NativeObject& dataset, const std::string& path,
-                                     const NamedCoordinates& named) {
-    if (named.has(path)) return "an attribute lists it among coordinates or their bounds";
-    return coordinate_by_attributes(dataset);
-}
 
 }  // namespace caesura::vol

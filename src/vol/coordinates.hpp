@@ -8,7 +8,9 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "vol/native_dataset.hpp"
 
@@ -22,7 +24,8 @@ std::string coordinate_by_path(const std::string& path, int rank);
 /// UGRID have it: coordinates = "lon lat" of a field, bounds = "lat_bnds" of a coordinate.
 class NamedCoordinates {
   public:
-    /// Is it an attribute that names some?
+    /// Attributes that name some.
+    static std::span<const std::string_view> lists();
     static bool is_list(const std::string& attribute);
     /// An attribute's value: paths, or names, with spaces between them.
     void add(const std::string& text);

@@ -84,7 +84,7 @@ Result<std::vector<writer::Component>> components_of(const Config& config, const
                                                      const std::vector<std::string>& names) {
     const Settings settings = settings_of(config, path);
     const ErrorBound shared = settings.bound;
-    const bool withheld = settings.bound_for_all && names.size() > 1 && !is_complex(names);
+    const bool by_part = is_complex(names), several = names.size() > 1;
     std::vector<writer::Component> components;
     std::vector<std::string> left;
     for (const std::string& name : names) {
@@ -100,13 +100,13 @@ Result<std::vector<writer::Component>> components_of(const Config& config, const
             said = said || rule.bound;
         }
         if (one.as_it_is) one.bound = lossless();
-        if (!said && !may_be_shared(one.bound)) {
-            if (withheld) one.bound = lossless();
+        if (!said && several && !by_part && !may_be_shared(one.bound)) {
+            if (settings.bound_for_all) one.bound = lossless();
             if (!settings.bound_for_all) left.push_back(name);
         }
         components.push_back(std::move(one));
     }
-    if (names.size() > 1 && !left.empty()) return which_one(config, path, shared, names, left);
+    if (!left.empty()) return which_one(config, path, shared, names, left);
     return components;
 }
 

@@ -36,8 +36,9 @@ bool may_be_shared(const ErrorBound& bound);
 bool is_complex(const std::vector<std::string>& names);
 /// Is there a bound with loss that is said of no dataset by name?
 bool has_bound_for_all(const Config& config);
-/// What the configuration says for each of a dataset's quantities. A bound that is said of no
-/// dataset by name holds for both parts of complex numbers, and for none of other quantities.
+/// What the configuration says for each of a dataset's quantities. A bound without a component
+/// holds for both parts of complex numbers. Of other quantities that no rule names it is an error,
+/// or, where it is said of no dataset by name, nothing.
 /// @param names  "": it has none, and no rule with a component is about it.
 /// Errors: invalid_argument (a bound that would be one of all of them together).
 Result<std::vector<writer::Component>> components_of(const Config& config, const std::string& path,
