@@ -1,5 +1,5 @@
-"""A rule for each quantity of a file: what looks like coordinates stays exact and says why, and what
-`caesura tune --all` and `caesura vol check --rules` write, the connector takes."""
+"""A rule for each quantity of a file: what looks like coordinates stays exact and says why, and
+what `caesura tune --all` and `caesura vol check --rules` write, the connector takes."""
 
 from __future__ import annotations
 

@@ -58,10 +58,16 @@ bool is_geometry(std::string_view name) {
 
 /// Of one axis alone: there may be fields of these names on grids of more.
 bool is_axis(std::string_view name) {
-    return is_in(
-        name, {"x",      "y",      "z",      "xc",          "yc",          "zc",         "lev",
-               "level",  "levels", "plev",   "depth",       "altitude",    "easting",    "northing",
-               "coordx", "coordy", "coordz", "coordinatex", "coordinatey", "coordinatez"});
+    return is_in(name, {"xc", "yc", "zc", "lev", "level", "levels", "plev", "depth", "altitude",
+                        "easting", "northing", "coordx", "coordy", "coordz", "coordinatex",
+                        "coordinatey", "coordinatez"});
+}
+
+/// x, y and z of grids and of H5Part's particles are places; those of momentum/x are not.
+bool is_place_in(const std::string& group, std::string_view name) {
+    return is_in(name, {"x", "y", "z"}) &&
+           (group.starts_with("step#") ||
+            is_in(group, {"", "grid", "mesh", "axes", "particles", "points", "cells"}));
 }
 
 std::string last_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -70,11 +76,12 @@ std::string last_of(const std::string& path) { return path.substr(path.rfind('/'
 
 std::string coordinate_by_path(const std::string& path, int rank) {
     const std::string own = last_of(path), name = lower(own);
-    if (is_place_on_earth(name) || is_geometry(name) || (rank == 1 && is_axis(name)))
+    const std::string above = path.substr(0, path.size() - std::min(path.size(), own.size() + 1));
+    if (is_place_on_earth(name) || is_geometry(name) ||
+        (rank == 1 && (is_axis(name) || is_place_in(lower(last_of(above)), name))))
         return fmt::format("its name is '{}'", own);
-    if (path.size() <= own.size() + 1) return {};
     // position/x of openPMD, GridCoordinates/CoordinateX/" data" of CGNS, Mesh/0/mesh/geometry.
-    std::istringstream groups(path.substr(0, path.size() - own.size() - 1));
+    std::istringstream groups(above);
     for (std::string group; std::getline(groups, group, '/');)
         if (is_in(lower(group), {"position", "positions", "positionoffset", "gridcoordinates",
                                  "geometry", "coordinates"}))

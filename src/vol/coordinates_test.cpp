@@ -55,7 +55,9 @@ TEST(Coordinates, are_no_fields) {
 TEST(Coordinates, of_one_axis_are_no_fields_of_three) {
     EXPECT_TRUE(is_one("/x"));
     EXPECT_TRUE(is_one("/Step#0/z"));
-    EXPECT_FALSE(is_one("/data/0/fields/E/x", 3));
+    EXPECT_FALSE(is_one("/x", 3));
+    EXPECT_FALSE(is_one("/data/0/fields/E/x"));  // of one axis too
+    EXPECT_FALSE(is_one("/data/0/particles/e/momentum/x"));
     EXPECT_FALSE(is_one("/depth", 2));
 }
 
