@@ -141,12 +141,17 @@ def check(options: argparse.Namespace, ranks: int, kind: str) -> list[str]:
 def check_named(options: argparse.Namespace) -> list[str]:
     """Rules that name coordinates, and what cannot have a bound."""
     place = options.out / "named"
-    rule = "[[dataset]]\npath = '/lat'\nbound = 0.5\n[[dataset]]\npath = 'cells'\nbound = 0.01\n"
-    status, said = run(options, 2, place, COMMON + CONFIGURATIONS["absolute"] + rule)
+    named = {  # by its path, what attributes say, what values say
+        "dolfinx": ("/Mesh/**", "Mesh/mesh/geometry", 0.5),
+        "ocean": ("/anchor", "anchor", 0.25),
+        "one_axis": ("c*", "cells", 0.01),
+    }
+    rules = "".join(f"[[dataset]]\npath = '{path}'\nbound = {b}\n" for path, _, b in named.values())
+    status, said = run(options, 2, place, COMMON + CONFIGURATIONS["absolute"] + rules)
     if status != 0:
         return [f"the program failed: {said[-3000:]}"]
     wrong = []
-    for file, path, bound in (("ocean", "lat", 0.5), ("one_axis", "cells", 0.01)):
+    for file, (_, path, bound) in named.items():
         wanted, ours = (
             h5py.File(where / f"{file}.h5")[path][()] for where in (options.out / "native-1", place)
         )

@@ -17,6 +17,7 @@ from caesura.cli.common import (
     UNREADABLE,
     USAGE,
     expected_errors,
+    need_core,
     out,
     phase_progress,
     print_json,
@@ -64,6 +65,8 @@ def check(
     """
     if rules is not None and file is None:
         stop("--rules needs FILE, whose quantities the rules are for", as_json, USAGE)
+    if rules is not None:
+        need_core(as_json)
     with expected_errors(as_json), phase_progress(as_json) as progress:
         answer = vol.check(
             str(file.absolute()) if file else "",
