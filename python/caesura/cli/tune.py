@@ -106,6 +106,13 @@ def tune(
         _tune_all(files, field, asked, config, target, picture, as_json)
     if target is not None or config is not None:
         stop("--out and --config belong to --all", as_json, USAGE)
+    _tune_field(files, field, asked, picture, as_json)
+
+
+def _tune_field(
+    files: list[Path], field: str | None, asked: Asked, picture: Path | None, as_json: bool
+) -> NoReturn:
+    """The answer for one field; ends the program."""
     from caesura.tuning import search, sources
 
     with expected_errors(as_json), phase_progress(as_json) as progress:
