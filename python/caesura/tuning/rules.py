@@ -85,7 +85,7 @@ def _reason(dataset: dict[str, Any]) -> str:
 
 def _range(one: dict[str, Any]) -> str:
     if one["min"] is None or one["max"] is None:
-        return "no finite value"
+        return ""  # bool, or no finite value
     return f"from {one['min']:.6g} to {one['max']:.6g}"
 
 
@@ -191,7 +191,8 @@ def _search(
     if chosen is None:
         words = f"exact: no bound that keeps {goal.text()} takes less"
         return replace(exact, words=_said(words, _range(one), f"ratio {answer.lossless_ratio:.3g}"))
-    words = _said(_range(one), f"ratio {chosen.ratio:.3g}", f"{answer.lossless_ratio:.3g} exact")
+    ratios = f"ratio {chosen.ratio:.3g}, without loss {answer.lossless_ratio:.3g}"
+    words = _said(_range(one), f"{goal.text()}: {ratios}")
     codec = chosen.codec if not name else ""
     return Quantity(path, name, chosen.bound, codec, words)
 
