@@ -301,7 +301,8 @@ std::string why_exact(const DatasetFacts& facts, const Quantities& quantities,
 }
 
 /// Takes such a bound from the components for which it does not hold.
-ForAll hold_for_fields(const DatasetFacts& facts, const Quantities& quantities, Settings& settings,
+ForAll hold_for_fields(const Config& config, const DatasetFacts& facts,
+                       const Quantities& quantities, Settings& settings,
                        std::vector<writer::Component>& components) {
     const auto has_loss = [](const ErrorBound& bound) {
         return bound.kind != ErrorBound::Kind::lossless;
@@ -311,7 +312,8 @@ ForAll hold_for_fields(const DatasetFacts& facts, const Quantities& quantities, 
     std::string why = why_exact(facts, quantities, settings);
     for (writer::Component& one : components) {
         const bool is_place = quantities.members && !coordinate_by_path("/" + one.name, 1).empty();
-        if (one.bound == settings.bound && (!why.empty() || is_place)) one.bound = lossless();
+        if ((!why.empty() || is_place) && !has_own_bound(config, facts.path, one.name))
+            one.bound = lossless();
     }
     const bool all_exact = std::none_of(components.begin(), components.end(),
                                         [&](const auto& one) { return has_loss(one.bound); });
@@ -389,7 +391,7 @@ Result<Composed> compose(const Config& config, const DatasetFacts& facts,
         for (auto& one : *components) one.bound = lossless();
         settings.bound_map = {};
     }
-    const ForAll for_all = hold_for_fields(facts, quantities, settings, *components);
+    const ForAll for_all = hold_for_fields(config, facts, quantities, settings, *components);
     auto composed = compose_by(settings, facts, quantities, axes, fixed, std::move(*components));
     if (!composed.ok()) return composed;
     composed->for_fields = for_all.for_fields;

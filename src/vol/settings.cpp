@@ -63,6 +63,13 @@ bool has_bound_for_all(const Config& config) {
            });
 }
 
+bool has_own_bound(const Config& config, const std::string& path, const std::string& name) {
+    return std::any_of(config.rules.begin(), config.rules.end(), [&](const Rule& rule) {
+        return rule.component && rule.bound && !name.empty() && matches(rule.path, path) &&
+               matches_name(*rule.component, name);
+    });
+}
+
 namespace {
 
 Status which_one(const Config& config, const std::string& path, const ErrorBound& bound,

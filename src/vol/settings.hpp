@@ -36,6 +36,8 @@ bool may_be_shared(const ErrorBound& bound);
 bool is_complex(const std::vector<std::string>& names);
 /// Is there a bound with loss that is said of no dataset by name?
 bool has_bound_for_all(const Config& config);
+/// Does a rule give a dataset's quantity of this name a bound?
+bool has_own_bound(const Config& config, const std::string& path, const std::string& name);
 /// What the configuration says for each of a dataset's quantities. A bound without a component
 /// holds for both parts of complex numbers. Of other quantities that no rule names it is an error,
 /// or, where it is said of no dataset by name, nothing.

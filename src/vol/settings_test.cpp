@@ -118,6 +118,17 @@ TEST(VolSettings, a_bound_without_a_path_is_none_of_several_quantities) {
     EXPECT_EQ(some[1].bound, absolute(1.0));
 }
 
+// A rule's bound may be as large as the one that is for all.
+TEST(VolSettings, a_quantity_has_a_bound_of_its_own_where_a_rule_names_it) {
+    const Config config = config_of(
+        "bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"?mom\"\nbound = 0.5\n"
+        "[[dataset]]\npath = \"**\"\ncomponent = \"Temp\"\ncapture = false\n");
+    EXPECT_TRUE(has_own_bound(config, k_path, "xmom"));
+    EXPECT_FALSE(has_own_bound(config, k_path, "density"));
+    EXPECT_FALSE(has_own_bound(config, k_path, "Temp"));
+    EXPECT_FALSE(has_own_bound(config, k_path, ""));
+}
+
 TEST(VolSettings, a_bound_of_complex_numbers_is_one_of_each_part) {
     for (const std::string rule : {"", "[[dataset]]\npath = \"/wave\"\n"}) {
         const auto wave = components_of(config_of(rule + "bound = 0.01\n"), "/wave", {"r", "i"});
