@@ -154,6 +154,9 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     writer::DatasetDefinition definition;
     definition.bound = composed->bound;
     definition.bound_map = std::move(composed->bound_map);
+    definition.for_fields = made->for_fields = composed->for_fields;
+    prepared.why_exact = std::move(composed->exact_because);
+    prepared.by_part = composed->by_part;
     definition.composition = made->composition = std::move(composed->composition);
     const writer::Composition* const parts = definition.composition.get();
     if (parts != nullptr && parts->axis() < 0) {

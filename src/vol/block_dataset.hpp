@@ -56,6 +56,9 @@ struct BlockDataset {
     std::vector<PutBox> pieces;            ///< oldest first
     bool filtered = false;                 ///< by the application's own filters (filtered.hpp)
     bool lossy = false;                    ///< what is stored may differ from what is read
+    bool for_fields = false;               ///< DatasetDefinition::for_fields
+    std::string exact_because;             ///< what attributes say: it looks like coordinates
+    bool is_said_exact = false;            ///< in the report
     bool commit_writes = false;            ///< collective ones, when they return
     bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
     /// Collective writes since the last hand-over, the same on all ranks: of two the later one

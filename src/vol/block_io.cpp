@@ -392,7 +392,9 @@ void BlockIo::begin_turns() {
 
 Status BlockIo::hand_over(const NativeObject& through, const Status& mine) {
     place_.tree.go_through(through);
+    look_for_coordinates();
     const Status status = writer_->end(mine);
+    report_exact();
     begin_turns();
     forget_committed();
     return status;
@@ -401,7 +403,9 @@ Status BlockIo::hand_over(const NativeObject& through, const Status& mine) {
 Status BlockIo::flush(const NativeObject& through, const Status& mine) {
     place_.tree.go_through(through);
     place_.tree.look_for_changes();
+    look_for_coordinates();
     const Status status = writer_->flush(mine);
+    report_exact();
     begin_turns();
     if (!status.ok()) return status;
     forget_committed();
@@ -414,7 +418,9 @@ Status BlockIo::pause(const NativeObject& through, const Status& mine) {
     // Datasets without their blocks are not worth a commit; see close().
     place_.tree.pass_over_changes();
     closing_ = true;
+    look_for_coordinates();
     const Status status = writer_->pause(mine);
+    report_exact();
     begin_turns();
     forget_committed();
     return status;

@@ -26,6 +26,7 @@
 
 #include "base/buffer.hpp"
 #include "vol/config.hpp"
+#include "vol/coordinates.hpp"
 #include "vol/image_tree.hpp"
 #include "vol/losses.hpp"
 #include "vol/members.hpp"
@@ -58,7 +59,8 @@ class BlockIo {
         ImageTree& tree;  ///< the ledger's
         std::shared_ptr<const Config> config;
         std::shared_ptr<writer::Experience> experience;  ///< its pool holds the copies
-        bool alone = false;  ///< one process has the file, through no MPI-IO
+        bool alone = false;                       ///< one process has the file, through no MPI-IO
+        const NamedCoordinates* named = nullptr;  ///< by attributes of the file
     };
     static std::unique_ptr<BlockIo> make(const FileParts& place);
     ~BlockIo();
@@ -167,6 +169,11 @@ class BlockIo {
     Result<DatasetPtr> find_again(const std::string& key, const std::string& path);
     Result<bool> read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values);
     void begin_turns();
+    // Of datasets whose bound is for fields (kept_exact.cpp): before blocks are handed over, and
+    // after that.
+    void look_for_coordinates();
+    void report_exact();
+    std::string coordinates_because(Dataset& dataset);
     void forget_committed();
 
     /// What was put, lent to the Writer.

@@ -185,8 +185,14 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
             return status;
         const BlockIo::Dataset& made = *prepared.dataset->block;
         report_dataset(file.config(), file.name(), facts.path, true,
-                       fmt::format("blocks of {}{}", to_string(made.elements(made.chunk)),
-                                   facts.is_exact() ? ", without loss" : ""));
+                       fmt::format("blocks of {}{}{}", to_string(made.elements(made.chunk)),
+                                   facts.is_exact() ? ", without loss" : "",
+                                   prepared.by_part ? ", the bound for each part of its complex "
+                                                      "numbers"
+                                                    : ""));
+        if (prepared.by_part) note_by_part(file.config(), facts.path);
+        if (!prepared.why_exact.empty())
+            report_kept_exact(file.config(), file.name(), facts.path, prepared.why_exact);
         return prepared;
     }
     if (fate.keeps_filters) {

@@ -27,6 +27,9 @@ struct PreparedDataset {
     store::Handle creation, access;
     /// It keeps the application's filters: what the Writer is to be told once it is made.
     std::optional<writer::DatasetDefinition> filtered;
+    /// Of blocks: Composed::exact_because and by_part.
+    std::string why_exact;
+    bool by_part = false;
 };
 
 /// Decide what becomes of a new dataset, and tell the report.

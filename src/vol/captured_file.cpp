@@ -84,7 +84,8 @@ Status CapturedFile::write_raw() {
 BlockIo& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
         blocks_ = BlockIo::make({communicator_, *ledger_, *tree_, config_,
-                                 experience_of(members_, *config_, transport_), alone_});
+                                 experience_of(members_, *config_, transport_), alone_,
+                                 &named_coordinates});
     return *blocks_;
 }
 

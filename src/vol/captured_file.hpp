@@ -33,9 +33,10 @@
 #include "store/live_image.hpp"
 #include "store/shared_file.hpp"
 #include "vol/closing_line.hpp"
-#include "vol/config.hpp"
+#include "vol/coordinates.hpp"
 #include "vol/object.hpp"
 #include "vol/ranks.hpp"
+#include "vol/settings.hpp"
 #include "vol/transport.hpp"
 
 namespace caesura::vol {
@@ -108,6 +109,11 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     }
     /// Files that external links of this one led to, open until it is closed; by path.
     std::map<std::string, hid_t> linked;
+
+    /// What attributes that were written since it was opened say of coordinates, if a bound is
+    /// said of no dataset by name.
+    NamedCoordinates named_coordinates;
+    bool asks_for_coordinates() const { return has_bound_for_all(*config_); }
 
     /// Around a native call that makes or extends datasets: fill values are the same on all ranks,
     /// so rank 0 writes them. `call` returns herr_t or a pointer.

@@ -19,6 +19,7 @@ struct Sums {
         std::uint64_t files = 0;
         std::string first;
     } given_up[3], native;  ///< the former by GivenUp
+    Named kept_exact, by_part;
     std::set<std::shared_ptr<const Config>> configs;
 };
 
@@ -85,6 +86,17 @@ std::string natives_of(const Sums& sums) {
                        counted(sums.native.files, "file"), sums.native.first);
 }
 
+/// Where the bound of the configuration is another thing than one of the whole dataset.
+std::string fields_of(const Sums& sums) {
+    std::string line;
+    if (const auto& [n, first] = sums.kept_exact; n > 0)
+        line += fmt::format("; {} kept exact, the first: {}", counted(n, "dataset"), first);
+    if (const auto& [n, first] = sums.by_part; n > 0)
+        line += fmt::format("; {} of complex numbers bounded by part, the first: {}",
+                            counted(n, "dataset"), first);
+    return line;
+}
+
 std::string rules_of(const Sums& sums) {
     std::string line;
     for (const auto& config : sums.configs)
@@ -121,6 +133,20 @@ void note_native(const std::shared_ptr<const Config>& config, const std::string&
     if (live().sums.native.files++ == 0) live().sums.native.first = why;
 }
 
+void note_kept_exact(const std::shared_ptr<const Config>& config, const std::string& path,
+                     const std::string& why) {
+    if (!config->closing_line) return;
+    const std::lock_guard lock(live().mutex);
+    if (live().sums.kept_exact.files++ == 0)
+        live().sums.kept_exact.first = fmt::format("{} ({})", path, why);
+}
+
+void note_by_part(const std::shared_ptr<const Config>& config, const std::string& path) {
+    if (!config->closing_line) return;
+    const std::lock_guard lock(live().mutex);
+    if (live().sums.by_part.files++ == 0) live().sums.by_part.first = path;
+}
+
 void note_service_returned() {
     const std::lock_guard lock(live().mutex);
     ++live().sums.all.regained_services;
@@ -148,7 +174,7 @@ std::string take_closing_line(int world_rank) {
         return both.empty() ? "" : "caesura: " + both;
     }
     return "caesura: " + blocks_of(sums) + (given_up.empty() ? "nothing lost" : given_up) +
-           (natives.empty() ? "" : "; " + natives) + rules_of(sums);
+           (natives.empty() ? "" : "; " + natives) + fields_of(sums) + rules_of(sums);
 }
 
 void print_closing_line(int world_rank) {

@@ -38,6 +38,11 @@ void note_given_up(GivenUp how, const std::string& why);
 /// A file that the native connector has made, although the configuration does not say so.
 /// @param why  names the file, for people.
 void note_native(const std::shared_ptr<const Config>& config, const std::string& why);
+/// A bound that is said of no dataset by name does not hold for this one. @param why  for people.
+void note_kept_exact(const std::shared_ptr<const Config>& config, const std::string& path,
+                     const std::string& why);
+/// Such a bound holds for each part of this one's complex numbers.
+void note_by_part(const std::shared_ptr<const Config>& config, const std::string& path);
 /// A lost service was there again when a file was made.
 void note_service_returned();
 /// The line, and begin anew; empty if there is nothing to say.

@@ -19,6 +19,22 @@ TEST(ClosingLine, sums_files_and_keeps_the_longest_delays) {
     EXPECT_EQ(take_closing_line(0), "") << "said once";
 }
 
+TEST(ClosingLine, names_what_a_bound_for_all_was_not_for) {
+    const auto config = std::make_shared<const Config>();
+    note_closed(config, {1, 1000, 999});
+    note_kept_exact(config, "/lon", "its name is 'lon'");
+    note_kept_exact(config, "/lat", "its name is 'lat'");
+    note_by_part(config, "/u_hat");
+    EXPECT_TRUE(take_closing_line(0).ends_with(
+        "nothing lost; 2 datasets kept exact, the first: /lon (its name is 'lon'); 1 dataset of "
+        "complex numbers bounded by part, the first: /u_hat"));
+    Config quiet;
+    quiet.closing_line = false;
+    note_kept_exact(std::make_shared<const Config>(quiet), "/lon", "its name is 'lon'");
+    note_closed(config, {1, 1000, 999});
+    EXPECT_TRUE(take_closing_line(0).ends_with("nothing lost"));
+}
+
 TEST(ClosingLine, names_what_was_taken_over_and_what_was_lost) {
     const auto config = std::make_shared<const Config>();
     note_closed(config, {1, 1000, 999, 0.0, 10.0, 20.0, 7, 1.5});

@@ -9,8 +9,11 @@
 #include "store/hdf5_handle.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/capture.hpp"
+#include "vol/coordinates.hpp"
 #include "vol/foresee.hpp"
 #include "vol/found_datasets.hpp"
+#include "vol/library_state.hpp"
+#include "vol/object.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -29,14 +32,28 @@ struct Found {
 struct Visit {
     const Config& config;
     std::vector<Found> found;
+    NamedCoordinates named;
 };
+
+/// What attributes of an object say of others.
+void note_names(NamedCoordinates& named, hid_t object, H5I_type_t kind) {
+    const LibraryState state;
+    const store::QuietErrors quiet;
+    const KeepErrors keep;
+    named.add_lists_of({H5VLobject(object), kind});
+}
 
 herr_t visit(hid_t root, const char* name, const H5O_info2_t* info, void* data) {
     return guarded([&]() -> herr_t {
-        if (info->type != H5O_TYPE_DATASET) return 0;
         Visit& visit = *static_cast<Visit*>(data);
+        if (info->type == H5O_TYPE_GROUP) {
+            const Handle group(H5Gopen2(root, name, H5P_DEFAULT), H5Gclose);
+            if (group.ok()) note_names(visit.named, group.get(), H5I_GROUP);
+        }
+        if (info->type != H5O_TYPE_DATASET) return 0;
         const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
         if (!dataset.ok()) return -1;
+        note_names(visit.named, dataset.get(), H5I_DATASET);
         const Handle type(H5Dget_type(dataset.get()), H5Tclose);
         const Handle space(H5Dget_space(dataset.get()), H5Sclose);
         const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
@@ -66,7 +83,15 @@ std::optional<std::size_t> look(const Config& config, Foresight& foresight, hid_
     const Result<std::size_t> looked = dataset.ok()
                                            ? foresight.look(dataset.get(), found.facts)
                                            : store::hdf5_error(StatusCode::io, found.facts.path);
-    if (looked.ok()) return *looked;
+    if (looked.ok()) {
+        if (foresight.by_part(*looked)) entry["by_part"] = true;
+        if (const std::string& why = foresight.exact_because(*looked); !why.empty()) {
+            entry["kept_exact"] = why;
+            entry["bound_kind"] = "lossless";
+            entry["bound"] = 0.0;
+        }
+        return *looked;
+    }
     entry["error"] = looked.status().message();
     return std::nullopt;
 }
@@ -76,13 +101,13 @@ json describe_file(const Config& config, const std::string& path) {
     const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
     H5Pset_vol(access.get(), native_connector(), nullptr);
     const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-    Visit seen{config, {}};
+    Visit seen{config, {}, {}};
     if (!file.ok() ||
         H5Ovisit3(file.get(), H5_INDEX_NAME, H5_ITER_INC, visit, &seen, H5O_INFO_BASIC) < 0)
         return {{"error", store::hdf5_error(StatusCode::io, path).message()}};
     // HDF5 has not asked this process for the connector, and may not find the filter's plugin.
     if (const Status status = register_filter(); !status.ok()) return {{"error", status.message()}};
-    Foresight foresight(config, file.get(), g_watching);
+    Foresight foresight(config, file.get(), g_watching, std::move(seen.named));
     std::uint64_t all_bytes = 0;
     for (const Found& one : seen.found)
         if (one.entry["qualifies"]) all_bytes += one.facts.count * one.facts.value_bytes;

@@ -255,10 +255,26 @@ Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<c
         else
             widen_range(values.data(), values.size() / size_of(seen.dtype()), seen.dtype(),
                         seen.ranges.front());
+        if (seen.may_be_axis)
+            seen.order.add(values.data(), values.size() / size_of(seen.dtype()), seen.dtype());
         done_bytes_ += values.size();
         say("reading");
     } while (advance(slab.offset, most, dims));
     return {};
+}
+
+std::string Foresight::coordinates_because(hid_t dataset, const std::string& path) const {
+    const LibraryState state;
+    const store::QuietErrors quiet;
+    const KeepErrors keep;
+    return coordinate_by_attributes({H5VLobject(dataset), H5I_DATASET}, path, named_);
+}
+
+void Foresight::keep_exact(Seen& seen, std::string why) {
+    seen.exact_because = std::move(why);
+    seen.bound_map = {};
+    seen.by_part = false;
+    for (writer::Component& one : seen.components) one.bound = lossless();
 }
 
 Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
@@ -292,8 +308,18 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     seen.bound_map = composed->bound_map;
     if (parts != nullptr) seen.whole = parts->whole();
     seen.ranges.resize(seen.components.size());
+    seen.by_part = composed->by_part;
+    seen.exact_because = composed->exact_because;
+    if (composed->for_fields) {
+        if (std::string why = coordinates_because(dataset, facts.path); !why.empty())
+            keep_exact(seen, "it looks like coordinates: " + why);
+        seen.may_be_axis = seen.exact_because.empty() && facts.rank == 1 && parts == nullptr;
+    }
     if (Status status = find_ranges(dataset, extents, *axes, parts, seen); !status.ok())
         return status.with_context(facts.path);
+    if (seen.may_be_axis && facts.count > 0 && seen.order.holds())
+        keep_exact(seen,
+                   "it looks like coordinates: its values rise, or fall, from each to the next");
     for (std::size_t c = 0; c < seen.components.size(); ++c) {
         seen.samples.push_back(facts.count == 0 ? std::vector<Piece>{}
                                                 : pieces_of(parts, dims, size_of(seen.dtype()), c));

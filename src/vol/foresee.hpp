@@ -14,7 +14,9 @@
 #include <nlohmann/json.hpp>
 
 #include "store/hdf5_handle.hpp"
+#include "vol/coordinates.hpp"
 #include "vol/quantities.hpp"
+#include "writer/value_order.hpp"
 
 namespace caesura::vol {
 
@@ -25,8 +27,9 @@ class Foresight {
     using Watch =
         std::function<void(const char* doing, std::uint64_t done_bytes, std::uint64_t all_bytes)>;
     /// @param file  natively; open as long as this lives. @param watch  may be empty.
-    Foresight(const Config& config, hid_t file, Watch watch)
-        : config_(config), file_(file), watch_(std::move(watch)) {}
+    /// @param named  by attributes of the file.
+    Foresight(const Config& config, hid_t file, Watch watch, NamedCoordinates named)
+        : config_(config), file_(file), watch_(std::move(watch)), named_(std::move(named)) {}
     /// Before the first look(), for the Watch alone.
     /// @param all_bytes  of the datasets that are to be looked at.
     void expect(std::uint64_t all_bytes) { all_bytes_ = all_bytes; }
@@ -39,6 +42,13 @@ class Foresight {
     /// bound_map (if it has one, as files have it), ratio and psnr (both from a sample; null: not
     /// known), and warnings.
     nlohmann::json tell(std::size_t number);
+    /// Why a bound that is said of no dataset by name does not hold for it; empty: it does, or
+    /// there is none.
+    const std::string& exact_because(std::size_t number) const {
+        return seen_[number].exact_because;
+    }
+    /// Does such a bound hold for each part of its complex numbers?
+    bool by_part(std::size_t number) const { return seen_[number].by_part; }
 
   private:
     /// Part of a dataset, read in one go.
@@ -53,7 +63,10 @@ class Foresight {
     struct Seen {
         std::string path;
         Element element;
-        std::string codec, whole;
+        std::string codec, whole, exact_because;
+        bool by_part = false;
+        bool may_be_axis = false;
+        writer::ValueOrder order;  ///< if it may
         std::vector<writer::Component> components;
         BoundMap bound_map;  ///< of one component
         std::vector<writer::Composition::Range> ranges;
@@ -79,11 +92,14 @@ class Foresight {
                                              std::span<const std::byte> values);
     nlohmann::json sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
                           const writer::Composition::Range& range);
+    std::string coordinates_because(hid_t dataset, const std::string& path) const;
+    static void keep_exact(Seen& seen, std::string why);
     void say(const char* doing) const;
 
     const Config& config_;
     const hid_t file_;
     const Watch watch_;
+    const NamedCoordinates named_;
     std::uint64_t done_bytes_ = 0, all_bytes_ = 0;
     bool sampling_ = false;
     std::deque<Seen> seen_;

@@ -252,6 +252,10 @@ Status BlockIo::find_composition(Dataset& found) {
             return quantities.status();
         if (quantities.ok()) found.composition = composition_of(found, *place_.config, *quantities);
         found.definition->composition = found.composition;
+        // What its bound is for, nothing in the file says.
+        found.definition->for_fields = found.for_fields =
+            settings_of(*place_.config, found.path).bound_for_all &&
+            found.definition->bound.kind != ErrorBound::Kind::lossless;
         if (quantities.ok()) find_map(found, *place_.config, *quantities);
     }
     found.definition->loosest = loosest_so_far(found);

@@ -32,6 +32,7 @@ Result<Composed> made_now(const BlockDataset& found, const Config& config,
     DatasetFacts facts;
     facts.path = found.path;
     facts.element = found.element;
+    facts.rank = found.rank;
     facts.most_dims = reach_of(found);
     return compose(config, facts, quantities, found.axes, !found.definition->extendable);
 }

@@ -1,6 +1,7 @@
 #include "vol/native_attribute.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "vol/object.hpp"
 
@@ -19,8 +20,34 @@ NativeAttribute::NativeAttribute(const NativeObject& through, const char* path,
 }
 
 NativeAttribute::~NativeAttribute() {
-    if (under_ != nullptr)
+    if (under_ != nullptr && is_ours_)
         H5VLattr_close(under_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
+}
+
+bool NativeAttribute::exists(const NativeObject& object, const char* name) {
+    H5VL_loc_params_t place{};
+    place.type = H5VL_OBJECT_BY_SELF;
+    place.obj_type = object.kind;
+    hbool_t exists = false;
+    H5VL_attr_specific_args_t args{};
+    args.op_type = H5VL_ATTR_EXISTS;
+    args.args.exists = {name, &exists};
+    return H5VLattr_specific(object.under, &place, native_connector(), &args,
+                             H5P_DATASET_XFER_DEFAULT, nullptr) >= 0 &&
+           exists;
+}
+
+std::string NativeAttribute::name() const {
+    std::array<char, 64> buffer{};  // longer ones are none that we look for
+    std::size_t length = 0;
+    H5VL_attr_get_args_t args{};
+    args.op_type = H5VL_ATTR_GET_NAME;
+    args.args.get_name.loc_params.type = H5VL_OBJECT_BY_SELF;
+    args.args.get_name.loc_params.obj_type = H5I_ATTR;
+    args.args.get_name.buf = buffer.data();
+    args.args.get_name.buf_size = buffer.size();
+    args.args.get_name.attr_name_len = &length;
+    return get(args) ? std::string(buffer.data()) : std::string();
 }
 
 std::optional<std::int64_t> NativeAttribute::integer() const {

@@ -15,9 +15,14 @@ class NativeAttribute {
   public:
     /// @param path  of the object, from `through` on; ".": itself.
     NativeAttribute(const NativeObject& through, const char* path, const std::string& name);
+    /// Cheaper than to look for one that is not there.
+    static bool exists(const NativeObject& object, const char* name);
+    /// One that is open already, and stays so.
+    explicit NativeAttribute(void* under) : under_(under), is_ours_(false) {}
     ~NativeAttribute();
     NativeAttribute(const NativeAttribute&) = delete;
     NativeAttribute& operator=(const NativeAttribute&) = delete;
+    std::string name() const;
     // Nothing if it is not there, of another type, or of more values.
     std::optional<std::int64_t> integer() const;
     std::optional<std::string> text() const;
@@ -32,6 +37,7 @@ class NativeAttribute {
     bool get(H5VL_attr_get_args_t& args) const;
     bool read(hid_t type, void* value) const;
     void* under_ = nullptr;
+    bool is_ours_ = true;
 };
 
 }  // namespace caesura::vol

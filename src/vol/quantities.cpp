@@ -7,6 +7,7 @@
 
 #include "store/compound_type.hpp"
 #include "vol/block_shape.hpp"
+#include "vol/coordinates.hpp"
 #include "vol/native_attribute.hpp"
 #include "vol/object.hpp"
 #include "writer/field_state.hpp"
@@ -240,17 +241,23 @@ Result<Quantities> quantities_of(const Asked& asked, const char* name, const Dat
         return found;
     }
     const Settings settings = settings_of(asked.config, facts.path);
-    if (settings.component_axis >= 0) return along_axis(settings, facts, dims);
+    // A rule that names no dataset is not about one that it does not fit.
+    const auto if_it_fits = [&](Result<Quantities> found) {
+        const bool passed_over = !found.ok() && settings.arrays_for_all;
+        return passed_over ? Result<Quantities>(Quantities{}) : std::move(found);
+    };
+    if (settings.component_axis >= 0) return if_it_fits(along_axis(settings, facts, dims));
     if (facts.rank != 1) return Quantities{};
     const bool in_boxes_of_a_rule = settings.box.rank() > 0;
-    if (in_boxes_of_a_rule && !settings.components.empty()) return in_boxes(settings, facts);
+    if (in_boxes_of_a_rule && !settings.components.empty())
+        return if_it_fits(in_boxes(settings, facts));
     const std::string path = name == nullptr ? "" : name;
     // What the file says itself goes before a box: it knows of components.
     if (path.substr(path.rfind('/') + 1).starts_with(k_amrex_data)) {
         auto found = amrex_quantities(asked, path, facts);
         if (!found.ok() || !found->boxes.empty() || found->scattered) return found;
     }
-    return in_boxes_of_a_rule ? in_boxes(settings, facts) : Quantities{};
+    return in_boxes_of_a_rule ? if_it_fits(in_boxes(settings, facts)) : Quantities{};
 }
 
 namespace {
@@ -261,50 +268,99 @@ std::vector<writer::Component> named(const std::vector<std::string>& names) {
     return components;
 }
 
-}  // namespace
+/// What a bound that is said of no dataset by name comes to here.
+struct ForAll {
+    bool for_fields = false;
+    std::string exact_because;
+    bool by_part = false;
+};
 
-Result<Composed> compose(const Config& config, const DatasetFacts& facts,
-                         const Quantities& quantities, std::span<const int> axes, bool fixed) {
-    auto components = components_of(config, facts.path, quantities.names);
-    if (!components.ok() && !facts.is_exact()) return components.status();
-    Settings settings = settings_of(config, facts.path);
-    if (facts.is_exact()) {  // bounds are of what is of floating point
-        if (!components.ok()) components = named(quantities.names);
-        for (auto& one : *components) one.bound = lossless();
-        settings.bound_map = {};
+/// Why it does not hold for a dataset, or for all of its quantities; empty: it does.
+std::string why_exact(const DatasetFacts& facts, const Quantities& quantities,
+                      const Settings& settings) {
+    if (std::string why = coordinate_by_path(facts.path, facts.rank); !why.empty())
+        return "it looks like coordinates: " + why;
+    const std::string name = facts.path.substr(facts.path.rfind('/') + 1);
+    if (name.starts_with(k_amrex_data) && quantities.boxes.empty() && facts.rank == 1 &&
+        settings.box.rank() == 0)
+        return "which of its values are which quantity is not known, and positions of particles "
+               "may be among them";
+    const BoundMap& map = settings.bound_map;
+    if (map.rules() > 0 && settings.map_for_all) {
+        if (!may_have_map(facts, quantities).ok()) return "a bound map is of one array of numbers";
+        if (!writer::check_bound_map(facts.path, facts.most_dims, settings.bound, {settings.codec},
+                                     map)
+                 .ok())
+            return "the bound map does not fit it";
     }
+    const std::size_t several = quantities.names.size();
+    if (several > 1 && !may_be_shared(settings.bound) && !is_complex(quantities.names))
+        return fmt::format("it holds {} quantities, and no rule gives each of them a bound",
+                           several);
+    return {};
+}
+
+/// Takes such a bound from the components for which it does not hold.
+ForAll hold_for_fields(const Config& config, const DatasetFacts& facts,
+                       const Quantities& quantities, Settings& settings,
+                       std::vector<writer::Component>& components) {
+    const auto has_loss = [](const ErrorBound& bound) {
+        return bound.kind != ErrorBound::Kind::lossless;
+    };
+    ForAll found;
+    if (!settings.bound_for_all || !has_loss(settings.bound) || facts.is_exact()) return found;
+    std::string why = why_exact(facts, quantities, settings);
+    for (writer::Component& one : components) {
+        const bool is_place = quantities.members && !coordinate_by_path("/" + one.name, 1).empty();
+        if ((!why.empty() || is_place) && !has_own_bound(config, facts.path, one.name))
+            one.bound = lossless();
+    }
+    const bool all_exact = std::none_of(components.begin(), components.end(),
+                                        [&](const auto& one) { return has_loss(one.bound); });
+    if (all_exact && !why.empty()) {
+        if (settings.map_for_all) settings.bound_map = {};
+        found.exact_because = std::move(why);
+    }
+    found.for_fields = !all_exact;
+    found.by_part = !all_exact && is_complex(quantities.names);
+    return found;
+}
+
+Result<Composed> compose_by(const Settings& settings, const DatasetFacts& facts,
+                            const Quantities& quantities, std::span<const int> axes, bool fixed,
+                            std::vector<writer::Component> components) {
     const BoundMap& map = settings.bound_map;
     if (map.rules() > 0)
         if (Status status = may_have_map(facts, quantities); !status.ok()) return status;
-    const bool several = components->size() > 1;
+    const bool several = components.size() > 1;
     std::size_t longest = 0;
-    for (const auto& one : *components) longest = std::max(longest, one.name.size());
-    if (several && (components->size() > k_most_components ||
-                    longest * components->size() > k_most_name_bytes))
+    for (const auto& one : components) longest = std::max(longest, one.name.size());
+    if (several &&
+        (components.size() > k_most_components || longest * components.size() > k_most_name_bytes))
         return Status{
             StatusCode::unsupported,
             fmt::format("{}: {} components with names of up to {} bytes; there may be {}, "
                         "with {} bytes in all",
-                        facts.path, components->size(), longest, k_most_components,
+                        facts.path, components.size(), longest, k_most_components,
                         k_most_name_bytes)};
-    const bool differ = std::any_of(components->begin(), components->end(), [&](const auto& one) {
-        return one.bound != components->front().bound || one.as_it_is;
+    const bool differ = std::any_of(components.begin(), components.end(), [&](const auto& one) {
+        return one.bound != components.front().bound || one.as_it_is;
     });
-    if (quantities.scattered && (differ || !may_be_shared(components->front().bound)))
+    if (quantities.scattered && (differ || !may_be_shared(components.front().bound)))
         return Status{StatusCode::unsupported,
                       fmt::format("{}: where its {} components lie is not known, as its boxes "
                                   "cannot be read; give all of them the same bound_kind, lossless "
                                   "or pointwise_relative",
-                                  facts.path, components->size())};
+                                  facts.path, components.size())};
     // For readers, and for whoever opens the file again to write more.
-    const bool shared = !differ && (!several || may_be_shared(components->front().bound));
-    const ErrorBound bound = shared ? components->front().bound : lossless();
+    const bool shared = !differ && (!several || may_be_shared(components.front().bound));
+    const ErrorBound bound = shared ? components.front().bound : lossless();
     if (quantities.members)
-        return Composed{bound, writer::Composition::interleaved(std::move(*components),
+        return Composed{bound, writer::Composition::interleaved(std::move(components),
                                                                 static_cast<int>(axes.size()))};
     const bool arrays = !quantities.boxes.empty() && fixed && is_ours(settings);
     if (arrays)
-        return Composed{bound, writer::Composition::arrays(std::move(*components), quantities.boxes,
+        return Composed{bound, writer::Composition::arrays(std::move(components), quantities.boxes,
                                                            quantities.whole)};
     const auto axis = std::find(axes.begin(), axes.end(), quantities.axis);
     if (quantities.axis < 0 || axis == axes.end() || !several || !is_ours(settings)) {
@@ -319,8 +375,29 @@ Result<Composed> compose(const Config& config, const DatasetFacts& facts,
                                   facts.path)};
     }
     const int along = static_cast<int>(axis - axes.begin());
-    return Composed{
-        bound, writer::Composition::along_axis(std::move(*components), along, quantities.axis)};
+    return Composed{bound,
+                    writer::Composition::along_axis(std::move(components), along, quantities.axis)};
+}
+
+}  // namespace
+
+Result<Composed> compose(const Config& config, const DatasetFacts& facts,
+                         const Quantities& quantities, std::span<const int> axes, bool fixed) {
+    auto components = components_of(config, facts.path, quantities.names);
+    if (!components.ok() && !facts.is_exact()) return components.status();
+    Settings settings = settings_of(config, facts.path);
+    if (facts.is_exact()) {  // bounds are of what is of floating point
+        if (!components.ok()) components = named(quantities.names);
+        for (auto& one : *components) one.bound = lossless();
+        settings.bound_map = {};
+    }
+    const ForAll for_all = hold_for_fields(config, facts, quantities, settings, *components);
+    auto composed = compose_by(settings, facts, quantities, axes, fixed, std::move(*components));
+    if (!composed.ok()) return composed;
+    composed->for_fields = for_all.for_fields;
+    composed->exact_because = for_all.exact_because;
+    composed->by_part = for_all.by_part;
+    return composed;
 }
 
 }  // namespace caesura::vol

@@ -31,7 +31,8 @@ struct Asked {
 
 /// Collective, and communicates if it looks like AMReX's: rank 0 reads the boxes, which it has
 /// written itself there.
-/// Errors: invalid_argument (a rule that does not fit the dataset), those of the Communicator.
+/// Errors: invalid_argument (a rule that names the dataset and does not fit it), those of the
+/// Communicator.
 /// Boxes that cannot be read are no boxes.
 /// @param name  from `at` on; null: it has none. @param dims  of the dataset.
 Result<Quantities> quantities_of(const Asked& asked, const char* name, const DatasetFacts& facts,
@@ -43,9 +44,16 @@ struct Composed {
     ErrorBound bound;                                             ///< what the pipeline says
     std::shared_ptr<const writer::Composition> composition = {};  ///< null: one array
     BoundMap bound_map = {};  ///< of one array, whose own bound is `bound`
+    /// The bound is said of no dataset by name, and holds unless this turns out to hold
+    /// coordinates.
+    bool for_fields = false;
+    /// Such a bound does not hold here, and why, for people; empty: it does.
+    std::string exact_because = {};
+    bool by_part = false;  ///< it holds for real and imaginary part, each by itself
 };
 /// @param axes   those of the dataset that blocks see (writer::fold_axes).
 /// @param fixed  it cannot grow.
+/// A bound or map that is said of no dataset by name, and cannot be meant here, is left out.
 /// Errors: those of components_of(); unsupported (bounds that differ, and nobody can keep apart; a
 /// bound map for what is not one array of codec caesura); invalid_argument (a map that does not
 /// fit).

@@ -315,6 +315,20 @@ void report_dataset(const std::shared_ptr<const Config>& config, const std::stri
             {{"file", file}, {"path", path}, {"blocks", blocks}, {"what", what}});
 }
 
+void report_kept_exact(const std::shared_ptr<const Config>& config, const std::string& file,
+                       const std::string& path, const std::string& why) {
+    note_kept_exact(config, path, why);
+    const Locked report(config);
+    if (!report) return;
+    // It was made a short while ago, or is an old one of which more is written.
+    for (auto entry = report->datasets.rbegin(); entry != report->datasets.rend(); ++entry) {
+        if ((*entry)["path"] != path || (*entry)["file"] != file) continue;
+        (*entry)["what"] = (*entry)["what"].get<std::string>() + ", kept exact: " + why;
+        (*entry)["kept_exact"] = why;
+        return;
+    }
+}
+
 Status write_reports() {
     const std::lock_guard lock(reports().mutex);
     Status first;

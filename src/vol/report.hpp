@@ -27,6 +27,10 @@ void report_file(const std::shared_ptr<const Config>& config, const std::string&
 /// What became of a dataset that was made in a captured file, e.g. "stored as it is: int32".
 void report_dataset(const std::shared_ptr<const Config>& config, const std::string& file,
                     const std::string& path, bool blocks, const std::string& what);
+/// A bound that is said of no dataset by name does not hold for this one, which report_dataset()
+/// has been told of; for report and closing line.
+void report_kept_exact(const std::shared_ptr<const Config>& config, const std::string& file,
+                       const std::string& path, const std::string& why);
 /// A captured file whose blocks have been written.
 struct EndedFile {
     const std::shared_ptr<const Config>& config;

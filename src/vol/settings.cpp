@@ -3,7 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace caesura::vol {
+namespace {
+
+/// Does a pattern name nothing: "*", "**", "/**"?
+bool is_for_all(std::string_view pattern) {
+    return pattern.find_first_not_of("*/") == std::string_view::npos;
+}
+
+}  // namespace
 
 Settings settings_of(const Config& config, const std::string& path) {
     Settings settings;
@@ -16,6 +26,11 @@ Settings settings_of(const Config& config, const std::string& path) {
         rule.use.matched = true;
         settings.capture = rule.capture.value_or(settings.capture);
         settings.codec = rule.codec.value_or(settings.codec);
+        const bool for_all = is_for_all(rule.path);
+        if (rule.bound) settings.bound_for_all = for_all;
+        if (rule.bound_map) settings.map_for_all = for_all;
+        if (rule.box.rank() > 0 || !rule.components.empty() || rule.component_axis)
+            settings.arrays_for_all = for_all;
         settings.bound = rule.bound.value_or(settings.bound);
         settings.bound_map = rule.bound_map.value_or(settings.bound_map);
         settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
@@ -31,6 +46,28 @@ Settings settings_of(const Config& config, const std::string& path) {
 bool may_be_shared(const ErrorBound& bound) {
     return bound.kind == ErrorBound::Kind::lossless ||
            bound.kind == ErrorBound::Kind::pointwise_relative;
+}
+
+bool is_complex(const std::vector<std::string>& names) {
+    using Pair = std::vector<std::string>;
+    return names == Pair{"r", "i"} || names == Pair{"re", "im"} || names == Pair{"real", "imag"};
+}
+
+bool has_bound_for_all(const Config& config) {
+    const auto has_loss = [](const ErrorBound& bound) {
+        return bound.kind != ErrorBound::Kind::lossless;
+    };
+    return has_loss(config.bound) ||
+           std::any_of(config.rules.begin(), config.rules.end(), [&](const Rule& rule) {
+               return rule.bound && has_loss(*rule.bound) && is_for_all(rule.path);
+           });
+}
+
+bool has_own_bound(const Config& config, const std::string& path, const std::string& name) {
+    return std::any_of(config.rules.begin(), config.rules.end(), [&](const Rule& rule) {
+        return rule.component && rule.bound && !name.empty() && matches(rule.path, path) &&
+               matches_name(*rule.component, name);
+    });
 }
 
 namespace {
@@ -52,7 +89,9 @@ Status which_one(const Config& config, const std::string& path, const ErrorBound
 
 Result<std::vector<writer::Component>> components_of(const Config& config, const std::string& path,
                                                      const std::vector<std::string>& names) {
-    const ErrorBound shared = settings_of(config, path).bound;
+    const Settings settings = settings_of(config, path);
+    const ErrorBound shared = settings.bound;
+    const bool by_part = is_complex(names), several = names.size() > 1;
     std::vector<writer::Component> components;
     std::vector<std::string> left;
     for (const std::string& name : names) {
@@ -68,10 +107,13 @@ Result<std::vector<writer::Component>> components_of(const Config& config, const
             said = said || rule.bound;
         }
         if (one.as_it_is) one.bound = lossless();
-        if (!said && !may_be_shared(one.bound)) left.push_back(name);
+        if (!said && several && !by_part && !may_be_shared(one.bound)) {
+            if (settings.bound_for_all) one.bound = lossless();
+            if (!settings.bound_for_all) left.push_back(name);
+        }
         components.push_back(std::move(one));
     }
-    if (names.size() > 1 && !left.empty()) return which_one(config, path, shared, names, left);
+    if (!left.empty()) return which_one(config, path, shared, names, left);
     return components;
 }
 

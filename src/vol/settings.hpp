@@ -12,11 +12,15 @@ struct Settings {
     bool capture = true;
     std::string codec;
     ErrorBound bound;
+    /// The bound is said of no dataset by name: it is one of fields, and of no coordinates.
+    bool bound_for_all = true;
     BoundMap bound_map = {};  ///< without rules: none
+    bool map_for_all = true;  ///< as bound_for_all
     std::uint64_t chunk_bytes = 0;
     Shape chunk, box;  ///< rank 0: not said
     std::vector<std::string> components;
     int component_axis = -1;
+    bool arrays_for_all = true;  ///< likewise box, components and component_axis
     bool commit_writes = false;
 };
 Settings settings_of(const Config& config, const std::string& path);
@@ -28,7 +32,15 @@ inline bool is_ours(const Settings& settings) {
 
 /// Does a bound mean the same of each quantity as of all together?
 bool may_be_shared(const ErrorBound& bound);
-/// What the configuration says for each of a dataset's quantities.
+/// Real and imaginary part, as h5py and others call them?
+bool is_complex(const std::vector<std::string>& names);
+/// Is there a bound with loss that is said of no dataset by name?
+bool has_bound_for_all(const Config& config);
+/// Does a rule give a dataset's quantity of this name a bound?
+bool has_own_bound(const Config& config, const std::string& path, const std::string& name);
+/// What the configuration says for each of a dataset's quantities. A bound without a component
+/// holds for both parts of complex numbers. Of other quantities that no rule names it is an error,
+/// or, where it is said of no dataset by name, nothing.
 /// @param names  "": it has none, and no rule with a component is about it.
 /// Errors: invalid_argument (a bound that would be one of all of them together).
 Result<std::vector<writer::Component>> components_of(const Config& config, const std::string& path,

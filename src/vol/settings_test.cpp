@@ -80,9 +80,10 @@ TEST(VolSettings, a_bound_of_several_quantities_together_is_an_error_word_for_wo
         "rules with path, component and bound; component = \"*\" is every one that no later "
         "rule names. A bound_kind of lossless or pointwise_relative needs no component");
     // Some have one.
-    const auto some = components_of(
-        config_of("bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"*m*\"\nbound = 1.0\n"),
-        k_path, k_names);
+    const auto some =
+        components_of(config_of("[[dataset]]\npath = \"data:*\"\nbound = 0.5\n"
+                                "[[dataset]]\npath = \"**\"\ncomponent = \"*m*\"\nbound = 1.0\n"),
+                      k_path, k_names);
     ASSERT_FALSE(some.ok());
     EXPECT_NE(some.status().message().find("run.toml gives no bound to density, phi_grav, and its "
                                            "absolute bound of 0.5"),
@@ -90,19 +91,12 @@ TEST(VolSettings, a_bound_of_several_quantities_together_is_an_error_word_for_wo
         << some.status().message();
 }
 
-// As h5py has complex numbers, and particles.
+// As h5py has particles.
 TEST(VolSettings, a_bound_of_all_members_of_a_compound_is_an_error_word_for_word) {
     const Config config = config_of(
-        "bound = 0.01\n[[dataset]]\npath = \"/particles\"\ncomponent = \"v?\"\n"
+        "[[dataset]]\npath = \"/part*\"\nbound = 0.01\n"
+        "[[dataset]]\npath = \"/particles\"\ncomponent = \"v?\"\n"
         "bound = 1e-3\nbound_kind = \"relative\"\n");
-    const auto wave = components_of(config, "/wave", {"r", "i"});
-    ASSERT_FALSE(wave.ok());
-    EXPECT_EQ(wave.status().code(), StatusCode::invalid_argument);
-    EXPECT_EQ(wave.status().message(),
-              "/wave holds 2 quantities (r, i). run.toml gives no bound to r, i, and its absolute "
-              "bound of 0.01 would be one of all of them together. Add [[dataset]] rules with "
-              "path, component and bound; component = \"*\" is every one that no later rule "
-              "names. A bound_kind of lossless or pointwise_relative needs no component");
     const auto particles = components_of(config, "/particles", {"x", "y", "z", "vx", "vy", "vz"});
     ASSERT_FALSE(particles.ok());
     EXPECT_EQ(particles.status().message(),
@@ -111,6 +105,48 @@ TEST(VolSettings, a_bound_of_all_members_of_a_compound_is_an_error_word_for_word
               "[[dataset]] rules with path, component and bound; component = \"*\" is every one "
               "that no later rule names. A bound_kind of lossless or pointwise_relative needs no "
               "component");
+}
+
+TEST(VolSettings, a_bound_without_a_path_is_none_of_several_quantities) {
+    for (const std::string all :
+         {"", "[[dataset]]\npath = \"**\"\n", "[[dataset]]\npath = \"*\"\n"})
+        for (const auto& one : components(all + "bound = 0.01\n"))
+            EXPECT_EQ(one.bound, lossless()) << one.name;
+    const auto some =
+        components("bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"?mom\"\nbound = 1.0\n");
+    EXPECT_EQ(some[0].bound, lossless());
+    EXPECT_EQ(some[1].bound, absolute(1.0));
+}
+
+// A rule's bound may be as large as the one that is for all.
+TEST(VolSettings, a_quantity_has_a_bound_of_its_own_where_a_rule_names_it) {
+    const Config config = config_of(
+        "bound = 0.5\n[[dataset]]\npath = \"**\"\ncomponent = \"?mom\"\nbound = 0.5\n"
+        "[[dataset]]\npath = \"**\"\ncomponent = \"Temp\"\ncapture = false\n");
+    EXPECT_TRUE(has_own_bound(config, k_path, "xmom"));
+    EXPECT_FALSE(has_own_bound(config, k_path, "density"));
+    EXPECT_FALSE(has_own_bound(config, k_path, "Temp"));
+    EXPECT_FALSE(has_own_bound(config, k_path, ""));
+}
+
+TEST(VolSettings, a_bound_of_complex_numbers_is_one_of_each_part) {
+    for (const std::string rule : {"", "[[dataset]]\npath = \"/wave\"\n"}) {
+        const auto wave = components_of(config_of(rule + "bound = 0.01\n"), "/wave", {"r", "i"});
+        ASSERT_TRUE(wave.ok()) << wave.status().message();
+        EXPECT_EQ(wave->at(0).bound, absolute(0.01));
+        EXPECT_EQ(wave->at(1).bound, absolute(0.01));
+    }
+}
+
+TEST(VolSettings, a_rule_is_for_all_where_its_pattern_names_nothing) {
+    const auto for_all = [](const std::string& path) {
+        const Config config = config_of("[[dataset]]\npath = \"" + path + "\"\nbound = 1.0\n");
+        return settings_of(config, "/a/lon").bound_for_all;
+    };
+    EXPECT_TRUE(settings_of(config_of("bound = 1.0"), "/a/lon").bound_for_all);
+    for (const char* path : {"*", "**", "/**", "/*/*"}) EXPECT_TRUE(for_all(path)) << path;
+    for (const char* path : {"lon", "/a/*", "l*", "/a/lon", "**/lo?"})
+        EXPECT_FALSE(for_all(path)) << path;
 }
 
 TEST(VolSettings, a_map_of_a_later_rule_replaces_that_of_an_earlier_one_or_takes_it_back) {

@@ -36,6 +36,33 @@ void loosen(std::vector<double>& loosest, std::span<const ErrorBound> bounds) {
 
 }  // namespace
 
+// What this rank's puts say. Where they overlap, each is looked at by itself.
+Assembly::Coordinates Assembly::coordinates_in(std::uint32_t f) const {
+    const FieldState& field = parts_.fields[f];
+    const auto puts = dump_.puts_of(f);
+    Coordinates known{!puts.empty() && field.dataset->told_exact, field.may_be_axis(), {}};
+    if (!known.may_be_axis) return known;
+    std::vector<const Put*> sorted;
+    for (const std::uint32_t i : puts) sorted.push_back(&dump_.puts[i]);
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](auto* a, auto* b) { return a->box.offset[0] < b->box.offset[0]; });
+    std::uint64_t end = 0;
+    for (const Put* const put : sorted) {
+        if (put->box.offset[0] >= end)
+            known.order.add(put->order);
+        else
+            known.order.join(put->order);
+        end = std::max(end, put->box.offset[0] + put->box.extent[0]);
+    }
+    return known;
+}
+
+void Assembly::unite(Coordinates& all, const Coordinates& one) {
+    all.told = all.told || one.told;
+    all.may_be_axis = one.may_be_axis;
+    all.order.join(one.order);
+}
+
 // Who puts what: boxes where they changed on any rank, value ranges where a bound needs them.
 Status Assembly::exchange_boxes(bool boxes_changed) {
     for (FieldState& field : parts_.fields)
@@ -45,7 +72,7 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
         for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
             if (!parts_.fields[f].in_last_dump) continue;
             dumped_.emplace_back().field = f;
-            any_range |= parts_.fields[f].ranges() > 0;
+            any_range |= parts_.fields[f].ranges() > 0 || is_for_fields(parts_.fields[f]);
         }
         if (!any_range) return {};
     }
@@ -56,11 +83,13 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
         packer.put(boxes_changed ? dump_.boxes_of(f, rank_) : std::vector<RankBox>{});
         packer.put(mine);
         if (says_where(parts_.fields[f])) packer.put(places_of(f));
+        if (is_for_fields(parts_.fields[f])) packer.put(coordinates_in(f));
     }
     auto all = parts_.session.comm->allgatherv(packer.bytes());
     if (!all.ok()) return parts_.round.lost(all.status());
     std::vector<std::vector<RankBox>> boxes(parts_.fields.size());
     std::vector<std::vector<Composition::Range>> ranges(parts_.fields.size());
+    std::vector<Coordinates> known(parts_.fields.size());
     for (int r = 0; r < size_; ++r) {
         base::Unpacker unpacker((*all)[static_cast<std::size_t>(r)]);
         for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
@@ -70,12 +99,17 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
             widen(ranges[f], unpacker.get_list<Composition::Range>());
             if (says_where(parts_.fields[f]))
                 places_[f].push_back(unpacker.get<Composition::Range>());
+            if (is_for_fields(parts_.fields[f])) unite(known[f], unpacker.get<Coordinates>());
         }
     }
     if (boxes_changed) {
         if (Status status = lay_out(std::move(boxes)); !status.ok()) return status;
     }
-    for (FieldDump& dumped : dumped_) dumped.ranges = std::move(ranges[dumped.field]);
+    for (FieldDump& dumped : dumped_) {
+        dumped.ranges = std::move(ranges[dumped.field]);
+        if (auto& dataset = parts_.fields[dumped.field].dataset; dataset && dataset->for_fields)
+            dataset->kept_exact = known[dumped.field].answer();
+    }
     unite_ranges();
     return {};
 }
@@ -201,10 +235,15 @@ Status Assembly::make_codecs() {
         if (const Composition* const parts = field.composition(); parts != nullptr) {
             for (std::size_t c = 0; c < parts->components().size(); ++c)
                 dumped.bounds.push_back(resolve(parts->components()[c].bound, range(c)));
-            loosen(field.dataset->loosest, dumped.bounds);
         } else {
             dumped.bound = resolve(field.bound, range(0));
-            if (field.dataset) loosen(field.dataset->loosest, {&dumped.bound, 1});
+        }
+        if (field.dataset) {
+            const bool parts = field.composition() != nullptr;
+            const std::span<const ErrorBound> kept =
+                parts ? std::span<const ErrorBound>(dumped.bounds) : std::span(&dumped.bound, 1);
+            const std::vector<ErrorBound> exact(kept.size(), lossless());
+            loosen(field.dataset->loosest, field.is_kept_exact() ? exact : kept);
         }
         auto codec = codec_of(field, codec_bound(dumped));
         if (!codec.ok()) return codec.status();
@@ -295,6 +334,7 @@ Status Assembly::make_jobs() {
             job.valid = chunk.valid;
             job.codec = dumped.codec.get();
             job.absolute_bound = units_of(dumped.bound);
+            job.exactly = field.is_kept_exact();
             for (const LayoutPiece& piece : chunk.pieces) {
                 job.pieces.push_back(locate(dumped.field, piece));
                 job.exactly |= must_be_exact(dumped.field, piece);

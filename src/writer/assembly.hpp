@@ -57,6 +57,15 @@ class Assembly {
         std::vector<ErrorBound> bounds;          ///< resolved, by component; empty: it has none
         std::shared_ptr<const BlockCodec> codec;
     };
+    /// What is known of a dataset whose bound is for fields: is it coordinates?
+    struct Coordinates {
+        bool told = false, may_be_axis = false;
+        ValueOrder order;
+        KeptExact answer() const {
+            if (told) return KeptExact::told;
+            return may_be_axis && order.holds() ? KeptExact::by_values : KeptExact::no;
+        }
+    };
     struct PieceKey {
         std::uint32_t field = 0, box = 0;
         Shape offset;
@@ -72,6 +81,11 @@ class Assembly {
     // ---- what all ranks know (assemble.cpp)
     Status exchange_boxes(bool boxes_changed);
     void unite_ranges();
+    static bool is_for_fields(const FieldState& field) {
+        return field.dataset && field.dataset->for_fields;
+    }
+    Coordinates coordinates_in(std::uint32_t field) const;
+    static void unite(Coordinates& all, const Coordinates& one);
     Composition::Range places_of(std::uint32_t field) const;
     Status place_particles(std::vector<std::vector<RankBox>>& boxes);
     Status lay_out(std::vector<std::vector<RankBox>> boxes);

@@ -12,6 +12,7 @@
 #include "writer/experience.hpp"
 #include "writer/fill_value.hpp"
 #include "writer/layout.hpp"
+#include "writer/value_order.hpp"
 
 namespace caesura::writer {
 
@@ -67,7 +68,10 @@ struct FieldState {
         /// exact. Infinite: blocks were there before that do not say it.
         std::vector<double> loosest = {};
         std::uint64_t chunk_bytes = 0;  ///< DatasetDefinition::chunk_bytes
-        std::uint64_t dumps_end = 0;    ///< it is in no dump of this number or above
+        bool for_fields = false;        ///< DatasetDefinition::for_fields
+        bool told_exact = false;        ///< OpenWriter::keep_exact, on this rank
+        KeptExact kept_exact = KeptExact::no;
+        std::uint64_t dumps_end = 0;  ///< it is in no dump of this number or above
         /// Rank 0: stored bytes by chunk, for what is superseded.
         std::unordered_map<std::uint64_t, std::uint64_t> stored_bytes = {};
     };
@@ -79,6 +83,11 @@ struct FieldState {
     }
     /// Of a species without particles in the dump that is being made.
     bool is_put_empty() const { return particles && particles->is_put && shape[0] == 0; }
+    /// May its values say that it is coordinates?
+    bool may_be_axis() const {
+        return dataset && dataset->for_fields && shape.rank() == 1 && composition() == nullptr;
+    }
+    bool is_kept_exact() const { return dataset && dataset->kept_exact != KeptExact::no; }
     bool has_bound_map() const { return options.bound_map.rules() > 0; }
     bool is_partial() const { return options.coverage == Coverage::partial; }
     /// Of a field that is partial: FieldOptions::fill_value as it lies in memory.

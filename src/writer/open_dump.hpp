@@ -8,6 +8,7 @@
 #include "writer/composition.hpp"
 #include "writer/layout.hpp"
 #include "writer/openpmd.hpp"
+#include "writer/value_order.hpp"
 
 namespace caesura::writer {
 
@@ -27,6 +28,7 @@ struct Put {
     bool exactly = false;                         ///< Loss::spent
     std::vector<Composition::Range> ranges = {};  ///< as many as FieldState::ranges()
     Composition::Range places = {};               ///< of its values, if says_where()
+    ValueOrder order = {};                        ///< of its values, if FieldState::may_be_axis()
 };
 
 /// Dumps, and bytes that were put for them on this rank.

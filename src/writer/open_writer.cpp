@@ -121,14 +121,15 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     field.dataset.emplace(FieldState::Dataset{dataset.chunk, dataset.extendable, dataset.fill});
     field.dataset->chunk_bytes = dataset.chunk_bytes;
     field.dataset->composition = dataset.composition;
+    field.dataset->for_fields = dataset.for_fields;
     field.dataset->loosest = dataset.loosest;
     if (Status made = fix_pipeline(field); !made.ok()) return made;
     return impl_->fields.add(
         std::move(field),
-        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", dataset.path, to_string(dataset.dtype),
+        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", dataset.path, to_string(dataset.dtype),
                     to_string(dataset.dims), to_string(dataset.chunk), dataset.codec.name,
                     static_cast<int>(dataset.bound.kind), dataset.bound.value,
-                    codec::to_json(dataset.bound_map, 0.0)));
+                    codec::to_json(dataset.bound_map, 0.0), dataset.for_fields));
 }
 
 Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {
@@ -169,6 +170,12 @@ Status OpenWriter::resize(Field field, const Shape& dims) {
 Status OpenWriter::put(Field field, const Box& box, const void* data, DType dtype, Ownership own,
                        Loss loss, std::uint32_t turn) {
     return impl_->intake->put({field, box, data, dtype, own, loss, turn});
+}
+
+void OpenWriter::keep_exact(Field field) { impl_->fields[field.index].dataset->told_exact = true; }
+
+KeptExact OpenWriter::kept_exact(Field field) const {
+    return impl_->fields[field.index].dataset->kept_exact;
 }
 
 bool OpenWriter::pending() const {

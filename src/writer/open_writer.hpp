@@ -30,6 +30,7 @@
 #include "writer/experience.hpp"
 #include "writer/open_dump.hpp"
 #include "writer/tree.hpp"
+#include "writer/value_order.hpp"
 
 namespace caesura::writer {
 
@@ -58,6 +59,10 @@ struct DatasetDefinition {
     std::shared_ptr<const Composition> composition = {};
     /// As FieldOptions::bound_map; without a composition.
     BoundMap bound_map = {};
+    /// The bound holds for fields alone: what turns out to be coordinates is stored exactly, which
+    /// is what keep_exact() says of it, on any rank, or one axis along which all values that are
+    /// handed over together rise, or all fall (value_order.hpp).
+    bool for_fields = false;
     /// Of a dataset that exists: the loosest bound of its blocks, as FieldState::Dataset::loosest.
     std::vector<double> loosest = {};
     /// Of a dataset that exists: the set in its pipeline. Unset: the newest of its kind.
@@ -104,6 +109,11 @@ class OpenWriter {
     Status put(Field field, const Box& box, const void* data, DType dtype,
                Ownership own = Ownership::copy, Loss loss = Loss::within_bound,
                std::uint32_t turn = 0);
+    /// Of a dataset with for_fields: all of it is stored exactly from the next end() on, if a rank
+    /// that puts something into it says so.
+    void keep_exact(Field field);
+    /// Has the last dump of a dataset with for_fields been stored exactly? The same on all ranks.
+    KeptExact kept_exact(Field field) const;
     /// Is there anything that end() has not handed over yet?
     bool pending() const;
     /// Hand over what was put since the last call, on any rank; commit what has become durable.

@@ -11,8 +11,8 @@ member by member:
   2. a bundle of all members takes no more than 1.10 times the bytes of each member by itself;
   3. the file's attributes and each block say the bound, `caesura info` lists the members, and
      `caesura verify --against` agrees;
-  4. a bound that would be one of all members together is an error that names them; lossless and
-     point-wise relative are none;
+  4. a bound that would be one of all members together is an error that names them, if a rule names
+     the dataset; lossless and point-wise relative are none;
   5. a file that is opened again keeps all of this for what is written to it, by its own attributes
      where the configuration says nothing any more;
   6. a codec that cannot keep members apart leaves the dataset as it is.
@@ -55,7 +55,8 @@ MIXED = ALL + "".join(
     ]
 )
 CONFIGURATIONS = {"relative": ALL, "mixed": MIXED, "lossless": ""}
-TOGETHER = 'bound = 1e-3\nbound_kind = "relative"\n'
+WITHOUT_PATH = 'bound = 1e-3\nbound_kind = "relative"\n'
+TOGETHER = '[[dataset]]\npath = "/particles"\n' + WITHOUT_PATH
 SAID = (
     "/particles holds 6 quantities (x, y, z, vx, vy, vz). {} gives no bound to x, y, z, vx, vy, "
     "vz, and its relative bound of 0.001 would be one of all of them together. Add [[dataset]] "
@@ -235,6 +236,8 @@ def check_refused(options: argparse.Namespace) -> list[str]:
     said = " ".join((run(options, 2, place, TOGETHER) or "it passed").split())
     if SAID.format(place.with_suffix(".toml")) not in said:
         wrong.append(f"a bound of all members together: {said[-2000:]}")
+    if said := run(options, 2, options.out / "without-path", WITHOUT_PATH):
+        wrong.append(f"a bound without a path: {said[-2000:]}")
     shared = 'bound = 1e-3\nbound_kind = "pointwise_relative"\n'
     if said := run(options, 1, options.out / "shared", shared):
         wrong.append(f"point-wise relative: {said[-2000:]}")

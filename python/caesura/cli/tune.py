@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from rich.markup import escape
@@ -71,6 +71,15 @@ def tune(
             show_default=False,
         ),
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Each quantity of one file; writes a configuration.")
+    ] = False,
+    target: Annotated[
+        Path | None, typer.Option("--out", help="With --all: the configuration's file.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="With --all: what the rules are added to.")
+    ] = None,
     picture: Annotated[
         Path | None, typer.Option(help="Draw ratio against quality: OUT.svg or OUT.png.")
     ] = None,
@@ -82,6 +91,11 @@ def tune(
     of every dump in the files, and moved until it holds there. Of several dumps the worst counts.
     Use data that were written without loss.
 
+    With --all it does this for every quantity of one file, members of compound types included, and
+    writes a configuration of the VOL connector with a rule for each. Coordinates, meshes, positions
+    and integers stay exact, and the file says why. Read it, edit it, and ask `caesura vol check
+    --config` what it would do.
+
     Examples:
 
         caesura tune plt00100.h5 --field density --quality psnr=80
@@ -90,11 +104,25 @@ def tune(
 
         caesura tune old.h5 -f 'step_*/rho' -q ssim=0.9999 --picture rho.svg
 
+        caesura tune --all old.h5 -q psnr=80 --out run.toml
+
     Exit codes: 0 found; 1 only lossless meets the goal; 2 usage; 3 a file or the field
     cannot be used.
     """
     need_core(as_json)
     asked = _asked(quality, kind, codec, waves, sample, picture, as_json)
+    if every:
+        _tune_all(files, field, asked, missing, config, target, picture, as_json)
+    if target is not None or config is not None:
+        stop("--out and --config belong to --all", as_json, USAGE)
+    _tune_field(files, field, asked, missing, picture, as_json)
+
+
+def _tune_field(
+    files: list[Path], field: str | None, asked: Asked, missing: list[float] | None,
+    picture: Path | None, as_json: bool,
+) -> NoReturn:  # fmt: skip
+    """The answer for one field; ends the program."""
     from caesura.tuning import search, sources
 
     with expected_errors(as_json), phase_progress(as_json) as progress:
@@ -110,6 +138,36 @@ def tune(
     else:
         show(answer, picture)
     raise typer.Exit(OK if answer.chosen is not None else FINDING)
+
+
+def _tune_all(
+    files: list[Path], field: str | None, asked: Asked, missing: list[float] | None,
+    config: Path | None, target: Path | None, picture: Path | None, as_json: bool,
+) -> NoReturn:  # fmt: skip
+    """A rule for each quantity; ends the program."""
+    if field is not None or picture is not None:
+        stop("--all is every field of a file, without a picture", as_json, USAGE)
+    if len(files) != 1:
+        stop(f"--all takes one file, not {len(files)}", as_json, USAGE)
+    from caesura.tuning import rules
+
+    with expected_errors(as_json), phase_progress(as_json) as progress:
+        file = files[0].absolute()
+        base = config and config.absolute()
+        answer, quantities = rules.tuned(file, base, asked, progress, missing or ())
+        title = f"By caesura tune --all: {asked.goal.text()} for the fields of {file.name}."
+        text = rules.text_of(answer, quantities, title)
+        if target is not None:
+            target.write_text(text)
+    bounded = sum(one.bound is not None and one.bound.kind != "lossless" for one in quantities)
+    if as_json:
+        print_json({"rules": text, "quantities": len(quantities), "bounded": bounded})
+    elif target is None:
+        out.print(text, end="", markup=False, highlight=False, soft_wrap=True)
+    else:
+        out.print(f"{target}: {len(quantities)} rules, {bounded} with a bound", markup=False,
+                  soft_wrap=True)  # fmt: skip
+    raise typer.Exit(OK if bounded else FINDING)
 
 
 def _asked(

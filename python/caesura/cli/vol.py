@@ -15,7 +15,9 @@ from caesura.cli.common import (
     JSON_HELP,
     OK,
     UNREADABLE,
+    USAGE,
     expected_errors,
+    need_core,
     out,
     phase_progress,
     print_json,
@@ -38,6 +40,9 @@ def check(
     config: Annotated[
         Path | None, typer.Option("--config", help="The configuration, instead of the default.")
     ] = None,
+    rules: Annotated[
+        Path | None, typer.Option("--rules", help="Write a rule for each quantity: OUT.toml.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
 ) -> None:
     """Say whether HDF5 really loads the connector, and what it would do with a file's datasets.
@@ -49,11 +54,19 @@ def check(
     Of each quantity of a dataset it says the range, the bound in units, and from a sample which
     ratio and PSNR to expect; it reads all values once, however long that takes. A bound above 1 %
     of the range, or below the values' own precision, is marked, and so is a rule that no dataset
-    meets.
+    meets. A bound that no rule gives a path is one of fields: what looks like coordinates is kept
+    exact, and so is what holds several quantities; it says why.
+
+    --rules writes the configuration as a whole, with one rule for each quantity of the file, its
+    range and its ratio beside it: read and edit it, and give it as --config.
 
     Exit codes: 0 the connector is loaded; 1 another one is, or a dataset could not be made, or no
     service is where transport says; 2 usage; 3 plugin, configuration or file cannot be read.
     """
+    if rules is not None and file is None:
+        stop("--rules needs FILE, whose quantities the rules are for", as_json, USAGE)
+    if rules is not None:
+        need_core(as_json)
     with expected_errors(as_json), phase_progress(as_json) as progress:
         answer = vol.check(
             str(file.absolute()) if file else "",
@@ -62,13 +75,26 @@ def check(
         )
     if "error" in answer:
         stop(answer["error"], as_json, UNREADABLE)
+    if rules is not None:
+        with expected_errors(as_json):
+            write_rules(answer, file, rules)
     if as_json:
         print_json(answer)
     else:
         show(answer)
+        if rules is not None:
+            out.print(f"rules  {rules}", markup=False, soft_wrap=True)
     refused = any("error" in dataset for dataset in answer.get("datasets", []))
     found = refused or not answer["loaded"] or "transport_problem" in answer
     raise typer.Exit(FINDING if found else OK)
+
+
+def write_rules(answer: dict[str, Any], file: Path, target: Path) -> None:
+    """Raises OSError."""
+    from caesura.tuning import rules
+
+    first = f"What the connector would do with {file.name}, by caesura vol check."
+    target.write_text(rules.text_of(answer, rules.as_checked(answer), first))
 
 
 def show(answer: dict[str, Any]) -> None:
@@ -112,6 +138,10 @@ def datasets_table(datasets: list[dict[str, Any]]) -> Table:
     for dataset in datasets:
         if "error" in dataset:
             how = "an error, see below"
+        elif "kept_exact" in dataset:
+            how = f"{dataset['codec']}, kept exact: {dataset['kept_exact']}"
+        elif dataset.get("by_part"):
+            how = f"{dataset['codec']}, each part of its complex numbers by itself"
         elif len(dataset.get("components", [])) > 1:
             how = f"{dataset['codec']}, each component by itself"
         elif dataset["qualifies"]:

@@ -97,7 +97,7 @@ def _fortran(
         return f"! Fortran has no {dtype.name}"
     what = [f"caesura_{dtype.name}", f"[{', '.join(reversed(extents))}]", variable]
     if bound.kind != "lossless":
-        what.append(f"{bound.kind}={_number(bound.value)}_real64")
+        what.append(f"{bound.kind}={number(bound.value)}_real64")
     lines = [f"type(caesura_field) :: {variable}"]
     if codec != _DEFAULT_CODEC:
         lines += [
@@ -133,13 +133,13 @@ def _toml(path: str, bound: Bound, codec: str) -> str:
     if bound.kind == "lossless":
         lines.append('bound_kind = "lossless"')
     else:
-        lines += [f"bound = {_number(bound.value)}", f'bound_kind = "{bound.kind}"']
+        lines += [f"bound = {number(bound.value)}", f'bound_kind = "{bound.kind}"']
     if codec != _DEFAULT_CODEC:
         lines.append(f"codec = {json.dumps(codec)}")
     return "\n".join(lines)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """A float of TOML or Fortran has a point or an exponent."""
     text = f"{value:g}"
     return text if re.search(r"[.e]", text) else f"{text}.0"
