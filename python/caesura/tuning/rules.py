@@ -133,7 +133,8 @@ def tuned(
     named: Sequence[float] = (),
 ) -> tuple[dict[str, Any], list[Quantity]]:  # fmt: skip
     """What `vol.check` says of the file, and each quantity with the loosest bound that meets the
-    goal. named: values that mark places without data, beside those that datasets declare. Raises RuntimeError (no connector), OSError, ValueError."""
+    goal. named: values that mark places without data, beside those that datasets declare.
+    Raises RuntimeError (no connector), OSError, ValueError."""
     answer = vol.check("", str(config) if config else "")
     if "error" in answer:
         raise ValueError(answer["error"])
@@ -172,13 +173,13 @@ def _tune_one(
             words = _said("exact: a place, by its name", _range(one), _ratio(one))
             found.append(Quantity(path, one["name"], lossless(), "", words))
         else:
-            found.append(_search(file, path, one, paths, asked, watch))
+            found.append(_search(file, path, one, paths, asked, watch, named))
     return found
 
 
 def _search(
     file: Path, path: str, one: dict[str, Any], paths: Sequence[str],
-    asked: search.Asked, watch: Watch,
+    asked: search.Asked, watch: Watch, named: Sequence[float],
 ) -> Quantity:  # fmt: skip
     name = one["name"]
     label = f"{path} {name}".strip()
