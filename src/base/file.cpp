@@ -129,29 +129,54 @@ class PosixFile final : public File {
     Status lock(bool exclusive) override {
         const FileLocking locking = file_locking(locking_);
         if (locking == FileLocking::off) return {};
-        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) {
-            locked_ = true;
-            return {};
-        }
-        if (errno == EWOULDBLOCK)  // as HDF5 says it: h5py makes BlockingIOError of the number
-            return {StatusCode::io,
-                    fmt::format("{}: is in use by another process (errno = {}, error message = "
-                                "'{}')",
-                                path_, errno, std::strerror(errno))};
+        // Alone with a file nobody needs a mark; where flock() is fcntl() it would be in the way.
+        set_mark(exclusive ? F_UNLCK : F_RDLCK);
+        if (exclusive && is_marked()) return in_use(EWOULDBLOCK);
+        locked_ = true;  // or marked
+        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return {};
+        if (errno == EWOULDBLOCK)
+            return locking == FileLocking::yielding ? Status{} : in_use(errno);
         const bool unknown =
             errno == ENOTSUP || errno == ENOSYS || errno == ENOLCK || errno == EINVAL;
-        if (unknown && locking == FileLocking::best_effort) return {};
+        if (unknown && locking != FileLocking::on) return {};
         return os_error(path_, "flock", errno);
     }
     void unlock() override {
+        if (file_locking(locking_) == FileLocking::off) return;
         locked_ = false;
         (void)::flock(fd_, LOCK_UN);
+        set_mark(F_UNLCK);
     }
 
   private:
     static constexpr std::size_t k_max_parts = 1024;
     // Large enough for the disk, small enough that it begins soon.
     static constexpr std::size_t k_early_bytes = 8u << 20;
+
+    static struct flock mark_of(short kind) {
+        constexpr off_t k_beyond_all_data = off_t{1} << 62;
+        struct flock mark {};
+        mark.l_type = kind;
+        mark.l_whence = SEEK_SET;
+        mark.l_start = k_beyond_all_data;
+        mark.l_len = 1;
+        return mark;
+    }
+    /// A file system that knows no such locks keeps no marks.
+    void set_mark(short kind) {
+        struct flock mark = mark_of(kind);
+        (void)::fcntl(fd_, F_OFD_SETLK, &mark);
+    }
+    bool is_marked() {
+        struct flock mark = mark_of(F_WRLCK);
+        return ::fcntl(fd_, F_OFD_GETLK, &mark) == 0 && mark.l_type != F_UNLCK;
+    }
+    /// As HDF5 says it: h5py makes BlockingIOError of the number.
+    Status in_use(int error) const {
+        return {StatusCode::io,
+                fmt::format("{}: is in use by another process (errno = {}, error message = '{}')",
+                            path_, error, std::strerror(error))};
+    }
 
     /// A hint: what goes wrong is sync()'s to tell. A last page that is not full is the next
     /// part's.
@@ -222,6 +247,7 @@ FileLocking file_locking(FileLocking asked) {
     const char* const set = std::getenv("HDF5_USE_FILE_LOCKING");
     const std::string_view word = set == nullptr ? "" : set;
     if (word == "FALSE" || word == "0") return FileLocking::off;
+    if (asked == FileLocking::yielding) return asked;  // it asks for no lock that could be refused
     if (word == "TRUE" || word == "1") return FileLocking::on;
     return word == "BEST_EFFORT" ? FileLocking::best_effort : asked;
 }
@@ -235,7 +261,9 @@ FileSystem& FileSystem::posix(FileLocking asked) {
     static auto& off = *new PosixFileSystem(FileLocking::off);
     static auto& on = *new PosixFileSystem(FileLocking::on);
     static auto& best_effort = *new PosixFileSystem(FileLocking::best_effort);
+    static auto& yielding = *new PosixFileSystem(FileLocking::yielding);
     if (asked == FileLocking::off) return off;
+    if (asked == FileLocking::yielding) return yielding;
     return asked == FileLocking::on ? on : best_effort;
 }
 

@@ -11,8 +11,9 @@
 namespace caesura::base {
 
 /// Are advisory locks used? As HDF5 knows it. best_effort: not where the file system has no locks;
-/// with on, that is an error.
-enum class FileLocking { off, on, best_effort };
+/// with on, that is an error. yielding: as best_effort, and what others have locked is no reason to
+/// stop, as where a file is opened through MPI-IO, for which HDF5 asks for no lock.
+enum class FileLocking { off, on, best_effort, yielding };
 
 /// The one place that decides. The environment's HDF5_USE_FILE_LOCKING (FALSE or 0, TRUE or 1,
 /// BEST_EFFORT; other values count as unset) goes before what was asked, as in HDF5.
@@ -40,9 +41,14 @@ class File {
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;
     virtual Result<std::uint64_t> size() = 0;
-    /// Advisory lock for the life of this File, or until unlock() (flock). Nothing is locked, and
-    /// nothing refused, where locking is off. Errors: io (held by another; the file system knows no
-    /// locks and FileLocking::on was asked for).
+    /// Advisory lock for the life of this File, or until unlock() (flock). Nothing is locked where
+    /// locking is off. Errors: io (held by another; the file system knows no locks and
+    /// FileLocking::on was asked for).
+    ///
+    /// Files of ours know each other besides, also where they yield to others: a shared lock leaves
+    /// a mark, and an exclusive one is refused while another File has one. The mark is a lock of
+    /// the open file on one byte beyond all data (fcntl). Where flock() is such a lock too, as on
+    /// NFS, a reader's looks like a mark.
     virtual Status lock(bool exclusive) = 0;
     /// Give it up. Any thread.
     virtual void unlock() = 0;

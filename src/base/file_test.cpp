@@ -1,6 +1,8 @@
 #include "base/file.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -131,6 +133,9 @@ TEST_F(FileTest, locks_are_used_when_hdf5_would_use_them) {
     for (const Case& one : std::vector<Case>{{nullptr, off, off},
                                              {nullptr, on, on},
                                              {nullptr, best_effort, best_effort},
+                                             {nullptr, yielding, yielding},
+                                             {"FALSE", yielding, off},
+                                             {"TRUE", yielding, yielding},
                                              {"FALSE", on, off},
                                              {"0", best_effort, off},
                                              {"TRUE", off, on},
@@ -148,6 +153,27 @@ TEST_F(FileTest, locks_are_used_when_hdf5_would_use_them) {
         EXPECT_EQ((*other)->lock(true).ok(), one.expected == off);
     }
     before == nullptr ? ::unsetenv(name) : ::setenv(name, kept.c_str(), 1);
+}
+
+/// Goal: where HDF5 asks for no lock a reader's lock stops nobody, and a run of ours still does.
+TEST_F(FileTest, who_yields_passes_over_readers_and_not_over_runs) {
+    const auto begin = [&](FileLocking locking) {
+        auto file = FileSystem::posix(locking).open(path_, FileSystem::Mode::create);
+        EXPECT_TRUE(file.ok());
+        return std::move(*file);
+    };
+    const auto one = begin(FileLocking::yielding);
+    const int reader = ::open(path_.c_str(), O_RDONLY);
+    ASSERT_EQ(::flock(reader, LOCK_SH | LOCK_NB), 0);
+    EXPECT_TRUE(one->lock(true).ok());
+    EXPECT_TRUE(one->lock(false).ok());
+    EXPECT_EQ(begin(FileLocking::best_effort)->lock(true).code(), StatusCode::io);
+    EXPECT_EQ(begin(FileLocking::yielding)->lock(true).code(), StatusCode::io);
+    one->unlock();
+    EXPECT_TRUE(begin(FileLocking::yielding)->lock(true).ok());
+    EXPECT_EQ(begin(FileLocking::best_effort)->lock(true).code(), StatusCode::io);
+    ::close(reader);
+    EXPECT_TRUE(begin(FileLocking::best_effort)->lock(true).ok());
 }
 
 TEST_F(FileTest, a_full_device_is_no_space) {

@@ -54,7 +54,7 @@ class LiveImage {
     static Status prepare_creation(hid_t fcpl);
     /// Change the application's access list so that it opens the file on this image: driver, native
     /// connector, alignment 1, no page buffer, no chunk cache, no collective metadata. Version
-    /// bounds: the low one becomes v110, the high one stays.
+    /// bounds: the low one is v110 at least, the high one stays.
     /// Closing degree, metadata cache and all else stay. A dataset access list with a chunk cache
     /// of its own must be given none for a dataset without filters: a cache writes whole chunks,
     /// and with them bytes of other ranks. Errors: unsupported (a high bound below v110), internal

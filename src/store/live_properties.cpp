@@ -1,6 +1,8 @@
 // What a LiveImage asks of the application's property lists. On each the reason stands beside it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "store/live_image.hpp"
 
 namespace caesura::store {
@@ -15,8 +17,8 @@ Status set_version_bounds(hid_t fapl) {
     if (high < H5F_LIBVER_V110)
         return unsupported("the application keeps the file to what HDF5 1.8 can read");
     // Superblocks before version 2 have no checksum, chunk indexes before v110 are larger and
-    // slower, and a low bound beyond it makes files that 1.10 cannot open without need.
-    if (H5Pset_libver_bounds(fapl, H5F_LIBVER_V110, high) < 0)
+    // slower. A low bound beyond it is what the application wants.
+    if (H5Pset_libver_bounds(fapl, std::max(low, H5F_LIBVER_V110), high) < 0)
         return hdf5_error(StatusCode::internal, "version bounds");
     return {};
 }

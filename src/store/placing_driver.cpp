@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <functional>
 #include <new>
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
@@ -121,6 +122,14 @@ herr_t caesura_fd_close(H5FD_t* file) {
     return 0;
 }
 
+/// Two openings of one state are one file to the library, which then holds the second to the rules
+/// that it has for files that are open.
+int caesura_fd_compare(const H5FD_t* a, const H5FD_t* b) {
+    const std::less<const PlacingState*> before;
+    if (before(&state_of(a), &state_of(b))) return -1;
+    return before(&state_of(b), &state_of(a)) ? 1 : 0;
+}
+
 herr_t caesura_fd_query(const H5FD_t*, unsigned long* flags) {
     // No AGGREGATE_* flag: the library would carve chunks and metadata out of blocks of its own
     // without asking us where. No DATA_SIEVE: a sieve writes bytes around those that were given,
@@ -236,6 +245,7 @@ H5FD_class_t make_class() {
     c.fapl_size = sizeof(AccessInfo);
     c.open = caesura_fd_open;
     c.close = caesura_fd_close;
+    c.cmp = caesura_fd_compare;
     c.query = caesura_fd_query;
     c.alloc = caesura_fd_alloc;
     c.free = caesura_fd_free;

@@ -46,6 +46,14 @@ Status unfit(std::string_view reason) { return {StatusCode::unsupported, std::st
 
 }  // namespace
 
+base::FileLocking locking_of(hid_t access) {
+    if (H5Pget_driver(access) == H5FD_MPIO) return base::FileLocking::yielding;
+    hbool_t locks = 1, ignores_disabled = 1;
+    if (H5Pget_file_locking(access, &locks, &ignores_disabled) < 0 || locks == 0)
+        return locks == 0 ? base::FileLocking::off : base::FileLocking::best_effort;
+    return ignores_disabled != 0 ? base::FileLocking::best_effort : base::FileLocking::on;
+}
+
 Opener opener_of_new_file(hid_t access, hid_t creation, bool captures) {
     if (!inside_mpi()) return {nullptr, {}, std::string(k_no_mpi)};
     if (!captures) return opener_of(access, k_not_wanted);

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/file.hpp"
 #include "vol/members.hpp"
 #include "vol/ranks.hpp"
 #include "vol/settings.hpp"
@@ -17,6 +18,9 @@ namespace caesura::vol {
 
 /// Does this process open a file for itself, with the ordinary driver?
 inline bool is_alone(hid_t access) { return H5Pget_driver(access) == H5FD_SEC2; }
+
+/// What HDF5 asks of locks for a file with this access list. MPI-IO asks for none.
+base::FileLocking locking_of(hid_t access);
 
 /// What an access list says about who opens a file.
 struct Opener {

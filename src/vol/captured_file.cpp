@@ -229,20 +229,6 @@ Status CapturedFile::commit_blocks(const NativeObject& through, bool last, const
     return {};
 }
 
-void* CapturedFile::reopen() {
-    if (uses_.empty())
-        return fail<void*>({StatusCode::unsupported,
-                            name_ + ": is closed, and objects in it are still open; close them "
-                                    "before it is opened again"});
-    void* under = nullptr;
-    H5VL_file_specific_args_t args{};
-    args.op_type = H5VL_FILE_REOPEN;
-    args.args.reopen.file = &under;
-    const herr_t status = H5VLfile_specific(uses_.front(), native_connector(), &args,
-                                            H5P_DATASET_XFER_DEFAULT, nullptr);
-    return status < 0 ? nullptr : under;
-}
-
 Status CapturedFile::commit_from(const Object& object, long references) {
     const NativeObject through{object.under, object.kind};
     Status mine;

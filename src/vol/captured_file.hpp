@@ -33,7 +33,9 @@
 #include "store/live_image.hpp"
 #include "store/shared_file.hpp"
 #include "vol/closing_line.hpp"
+#include "vol/config.hpp"
 #include "vol/coordinates.hpp"
+#include "vol/file_identity.hpp"
 #include "vol/object.hpp"
 #include "vol/ranks.hpp"
 #include "vol/settings.hpp"
@@ -44,7 +46,7 @@ namespace caesura::vol {
 /// The arguments of H5Fcreate or H5Fopen.
 struct FileCall {
     std::string name;
-    std::string key;  ///< CapturedFile::key_of(name)
+    FileIdentity identity;
     unsigned flags = 0;
     hid_t creation = H5I_INVALID_HID;  ///< invalid: open
     hid_t access = H5I_INVALID_HID;
@@ -67,8 +69,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
                                               std::unique_ptr<Communicator> communicator,
                                               Ranks members, std::shared_ptr<const Config> config,
                                               std::string& why);
-    /// The captured file that this process has open under a key_of(name); null if none.
-    static std::shared_ptr<CapturedFile> find(const std::string& key);
+    /// The captured file that this process has open; null if it has not.
+    static std::shared_ptr<CapturedFile> find(const FileIdentity& identity);
     /// The same by HDF5's number of an open file.
     static std::shared_ptr<CapturedFile> find(unsigned long number);
     /// From now on paths may lead from one file into another: by an external link or a mount.
@@ -77,15 +79,16 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// Correct the file of an object that was just opened: it need not be that of the object
     /// through which it was reached.
     static void find_holder(Object& opened);
-    /// One name for all names of a file.
-    static std::string key_of(const std::string& name);
     ~CapturedFile();
     CapturedFile(const CapturedFile&) = delete;
     CapturedFile& operator=(const CapturedFile&) = delete;
 
     const std::shared_ptr<const Config>& config() const { return config_; }
     const std::string& name() const { return name_; }
-    const std::string& key() const { return key_; }
+    /// The absolute path by which it was opened: it may have been renamed since.
+    const std::string& path() const { return path_; }
+    const FileIdentity& identity() const { return identity_; }
+    const store::RunId& run() const { return shared_file_->run(); }
     const Ranks& members() const { return members_; }
     Communicator& communicator() const { return *communicator_; }
     int rank() const { return communicator_->rank(); }
@@ -107,8 +110,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
         const auto outer = mounted_on.lock();
         return outer != nullptr && outer->uses() > 0;
     }
-    /// Files that external links of this one led to, open until it is closed; by path.
-    std::map<std::string, hid_t> linked;
+    /// Files that external links of this one led to, open until it is closed.
+    std::map<FileIdentity, hid_t> linked;
 
     /// What attributes that were written since it was opened say of coordinates, if a bound is
     /// said of no dataset by name.
@@ -190,9 +193,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// the next call gives up what could not be committed.
     /// @param references  as for commit_from().
     Result<Ended> end(const Object& file, long references);
-    /// A pending file that one process has closed, and opens again for writing in the same way,
-    /// goes on where it was. Local.
-    bool may_go_on(hid_t access) const;
+    /// A pending file that one process has closed, and opens again for writing in the same way and
+    /// by the same name, goes on where it was. Local.
+    bool may_go_on(const std::string& name, hid_t access) const;
     /// From now on this process alone has it. @return  false: others may have completed it.
     bool take_back();
     /// @return  the native file, which was kept open.
@@ -223,21 +226,25 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// The library's own context of a call goes on using the list that the call below was given
     /// until the application's call ends: the list lives until the next one takes its place.
     void keep_transfer(store::Handle list) { transfer_ = std::move(list); }
-    /// Another native file on the same image; null with HDF5's errors on the stack.
-    void* reopen();
+    /// Where the image ends. Local.
+    std::uint64_t end_of_allocated() const { return image_->end(); }
+    /// Another native file on the same image, with HDF5's own rules for files that are open; null
+    /// with its errors on the stack.
+    void* open_again(const FileCall& call);
 
   private:
     CapturedFile(std::unique_ptr<Communicator> communicator, std::shared_ptr<const Config> config);
     Result<bool> have_shared_file(const FileCall& call, std::string& why);
     Result<void*> open_image(const FileCall& call);
+    Result<store::Handle> image_access(hid_t access, H5F_close_degree_t& degree) const;
     Status write_fill();
     Status write_raw();
     Status check_alike(const Status& mine);
     Result<bool> have_blocks(const NativeObject& through, Status& mine);
     Status commit_with(bool blocks, const NativeObject& through, bool last, Status mine);
     Status commit_blocks(const NativeObject& through, bool last, const Status& mine);
-    void forget_name();
-    void recall_name();
+    void leave_open_files();
+    void join_open_files();
     void let_go();
     void leave_uncommitted();
     Result<bool> put_off(bool unused, bool& last);
@@ -260,7 +267,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool goes_on_ = false;
     bool offered_ = false;                       ///< its lock was given up: others may complete it
     std::optional<std::uint64_t> closed_after_;  ///< the commit that its closed tree builds on
-    std::string name_, key_;
+    std::string name_, path_;
+    FileIdentity identity_;
     unsigned long number_ = 0;                      ///< HDF5's, of the open file
     std::shared_ptr<writer::Transport> transport_;  ///< null: this process writes
     std::optional<store::SharedFile> shared_file_;

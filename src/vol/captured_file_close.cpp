@@ -61,7 +61,7 @@ Result<bool> CapturedFile::put_off(bool unused, bool& last) {
     };
     // Decision D38: what one process makes and closes is there for all; what it opens again for
     // writing it will open once more.
-    const bool for_itself = was_there_ && !is_passed_on(key_);
+    const bool for_itself = was_there_ && !is_passed_on(run());
     const bool may = config_->durability == Durability::close && (!alone_ || for_itself) &&
                      !members_.empty() && may_put_off();
     const Vote mine{last, unused, may, blocks_->anything_pending_here()};
@@ -148,15 +148,16 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
     if (!all.ok()) return all;
     if (!off) return Ended::complete;
     kept_ = file.under;
-    forget_name();
+    leave_open_files();
     stay_pending();
     return Ended::pending;
 }
 
 // ------------------------------------------------------------------------- after the close
 
-bool CapturedFile::may_go_on(hid_t access) const {
-    return alone_ && kept_ != nullptr && !finished() && H5Pequal(access, access_.get()) > 0;
+bool CapturedFile::may_go_on(const std::string& name, hid_t access) const {
+    return alone_ && name == name_ && kept_ != nullptr && !finished() &&
+           H5Pequal(access, access_.get()) > 0;
 }
 
 bool CapturedFile::take_back() {
@@ -190,7 +191,7 @@ Result<void*> CapturedFile::go_on() {
     void* const under = std::exchange(kept_, nullptr);
     goes_on_ = true;
     losses::set_open(this);
-    recall_name();
+    join_open_files();
     begin_use(under);
     return under;
 }
@@ -242,7 +243,7 @@ Status CapturedFile::complete() {
         const auto still = is_still_ours();
         all = still.status();
         ours = !still.ok() || *still;
-        if (!ours) note_passed_on(key_);
+        if (!ours) note_passed_on(run());
     }
     if (all.ok() && ours) all = blocks_->close(through, {}).with_context(name_);
     blocks_->release();

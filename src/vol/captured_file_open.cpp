@@ -2,6 +2,7 @@
 // every rank opens its image.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -29,8 +30,8 @@ namespace fs = std::filesystem;
 
 /// The captured files that this process has open. The library's own lock guards it. Never
 /// destroyed: HDF5 may close files after our statics.
-std::map<std::string, std::weak_ptr<CapturedFile>>& open_files() {
-    static auto& files = *new std::map<std::string, std::weak_ptr<CapturedFile>>;
+std::map<FileIdentity, std::weak_ptr<CapturedFile>>& open_files() {
+    static auto& files = *new std::map<FileIdentity, std::weak_ptr<CapturedFile>>;
     return files;
 }
 
@@ -92,7 +93,7 @@ Status inspect(base::FileSystem& files, const std::string& name, bool alone, Ins
     };
     auto file = files.open(name, base::FileSystem::Mode::read_write);
     if (file.ok() && is_closed(**file)) {
-        if (Status late = wait_for_other_process(name); !late.ok()) return late;
+        if (Status late = wait_for_other_process(files, name); !late.ok()) return late;
         file = files.open(name, base::FileSystem::Mode::read_write);
     }
     if (!file.ok()) {
@@ -166,20 +167,13 @@ void close_native(void* under) {
 
 }  // namespace
 
-std::string CapturedFile::key_of(const std::string& name) {
-    std::error_code error;
-    // Absolute first: a relative name of a file that is not there yet would stay relative.
-    const fs::path path = fs::weakly_canonical(fs::absolute(name, error), error);
-    return error ? name : path.string();
-}
-
-std::shared_ptr<CapturedFile> CapturedFile::find(const std::string& key) {
-    const auto found = open_files().find(key);
+std::shared_ptr<CapturedFile> CapturedFile::find(const FileIdentity& identity) {
+    const auto found = open_files().find(identity);
     return found == open_files().end() ? nullptr : found->second.lock();
 }
 
 std::shared_ptr<CapturedFile> CapturedFile::find(unsigned long number) {
-    for (const auto& [key, file] : open_files())
+    for (const auto& [identity, file] : open_files())
         if (const auto open = file.lock(); open != nullptr && open->number_ == number) return open;
     return nullptr;
 }
@@ -187,10 +181,13 @@ std::shared_ptr<CapturedFile> CapturedFile::find(unsigned long number) {
 void CapturedFile::commit_all_open(bool with_others) {
     const KeepErrors keep;
     const LibraryState state;
-    std::vector<std::shared_ptr<CapturedFile>> files;  // by name: in one order everywhere
-    for (const auto& [key, open] : open_files())
+    std::vector<std::shared_ptr<CapturedFile>> files;
+    for (const auto& [identity, open] : open_files())
         if (auto file = open.lock(); file != nullptr && file->uses() > 0)
             files.push_back(std::move(file));
+    // In one order on all ranks.
+    std::sort(files.begin(), files.end(),
+              [](const auto& a, const auto& b) { return a->run() < b->run(); });
     for (const auto& file : files) {
         if (!with_others && file->shared()) {
             file->leave_uncommitted();
@@ -245,12 +242,12 @@ void CapturedFile::find_holder(Object& opened) {
 CapturedFile::~CapturedFile() {
     if (!uncommitted_.ok()) give_up(uncommitted_);
     losses::forget(this);
-    const auto found = open_files().find(key_);
+    const auto found = open_files().find(identity_);
     if (found != open_files().end() && found->second.expired()) open_files().erase(found);
 }
 
-void CapturedFile::forget_name() { open_files().erase(key_); }
-void CapturedFile::recall_name() { open_files()[key_] = weak_from_this(); }
+void CapturedFile::leave_open_files() { open_files().erase(identity_); }
+void CapturedFile::join_open_files() { open_files()[identity_] = weak_from_this(); }
 
 /// @return  false: the file is for the native connector, `why` says why. The same on all ranks.
 Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& why) {
@@ -258,7 +255,7 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
     auto connected = transport_of(*config_);
     if (connected.ok()) transport_ = std::move(*connected);
     Status mine = connected.status();
-    base::FileSystem& files = files_of(transport_);
+    base::FileSystem& files = files_of(transport_, locking_of(call.access));
     if (!mine.ok()) {
         // Told below: the other ranks are on their way there.
     } else if (communicator_->rank() == 0 && call.creates()) {
@@ -296,17 +293,41 @@ Result<bool> CapturedFile::have_shared_file(const FileCall& call, std::string& w
     return true;
 }
 
+/// The application's access list for an opening of the image.
+Result<store::Handle> CapturedFile::image_access(hid_t access, H5F_close_degree_t& degree) const {
+    store::Handle list(H5Pcopy(access), H5Pclose);
+    if (!list.ok()) return native_error(name_, "copying the access list");
+    if (Status status = image_->set_driver(list.get()); !status.ok()) return status;
+    if (set_close_degree(list.get(), access, shared(), degree) < 0)
+        return native_error(name_, "close degree");
+    return list;
+}
+
+void* CapturedFile::open_again(const FileCall& call) {
+    // The library compares the lists of files of one driver; of another one it would be another
+    // file.
+    const bool alike = H5Pget_driver(call.access) == H5Pget_driver(access_.get());
+    H5F_close_degree_t degree = H5F_CLOSE_DEFAULT;
+    const auto access = image_access(alike ? call.access : access_.get(), degree);
+    if (!access.ok()) return fail<void*>(access.status());
+    void* const under =
+        call.creates()
+            ? H5VLfile_create(call.name.c_str(), call.flags, call.creation, access->get(),
+                              call.transfer, nullptr)
+            : H5VLfile_open(call.name.c_str(), call.flags, access->get(), call.transfer, nullptr);
+    if (under != nullptr) begin_use(under);
+    return under;
+}
+
 Result<void*> CapturedFile::open_image(const FileCall& call) {
     if (image_ == nullptr) {
         auto image = store::LiveImage::make(*shared_file_);
         if (!image.ok()) return image.status();
         image_ = std::move(*image);
     }
-    const store::Handle access(H5Pcopy(call.access), H5Pclose);
-    if (!access.ok()) return native_error(name_, "copying the access list");
-    if (Status status = image_->set_driver(access.get()); !status.ok()) return status;
-    if (set_close_degree(access.get(), call.access, shared(), close_degree_) < 0)
-        return native_error(name_, "close degree");
+    const auto list = image_access(call.access, close_degree_);
+    if (!list.ok()) return list.status();
+    const store::Handle& access = *list;
     void* under = nullptr;
     if (call.creates()) {
         const store::Handle creation(H5Pcopy(call.creation), H5Pclose);
@@ -339,7 +360,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     const std::shared_ptr<CapturedFile> file(
         new CapturedFile(std::move(communicator), std::move(config)));
     file->name_ = call.name;
-    file->key_ = call.key;
+    file->path_ = absolute_path(call.name);
     file->alone_ = is_alone(call.access);
     file->was_there_ = !call.creates();
     file->members_ = std::move(members);
@@ -348,6 +369,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
                   {file->config_, file->name_, has_rank_0 ? world_rank() == 0 : file->rank() == 0});
     const auto have = file->have_shared_file(call, why);
     if (have.ok() && !*have) return std::optional<Opened>{};
+    file->identity_ = identity_of(call.name);
     Status mine = have.status();
     void* under = nullptr;
     if (mine.ok()) {
@@ -372,7 +394,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
     follow_external_links();
     watch_term(*file->config_);
     listen_for_ends();
-    file->recall_name();
+    file->join_open_files();
     file->begin_use(under);
     return std::optional<Opened>(Opened{file, under});
 }

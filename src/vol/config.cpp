@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -151,7 +152,15 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     return config;
 }
 
-Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
+std::string absolute_path(const std::string& path) {
+    if (path.empty()) return path;
+    std::error_code error;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    return error ? path : absolute.string();
+}
+
+Result<std::shared_ptr<const Config>> load_config(const std::string& name) {
+    const std::string path = absolute_path(name);
     static auto& loaded = *new std::map<std::string, std::shared_ptr<const Config>>;
     if (const auto found = loaded.find(path); found != loaded.end()) return found->second;
     if (path.empty()) return loaded[path] = std::make_shared<const Config>();
@@ -164,6 +173,7 @@ Result<std::shared_ptr<const Config>> load_config(const std::string& path) {
                                                   path)};
     auto config = parse_config(text.str(), path);
     if (!config.ok()) return config.status();
+    config->report = absolute_path(config->report);
     return loaded[path] = std::make_shared<const Config>(std::move(*config));
 }
 

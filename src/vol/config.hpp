@@ -79,7 +79,10 @@ struct Config {
 
 /// Errors: invalid_argument, naming file, line and key.
 Result<Config> parse_config(std::string_view text, const std::string& path);
-/// Read once for each path; the same object for the same path. Errors: also io.
+/// The same path after chdir(); empty stays empty. Links are not followed.
+std::string absolute_path(const std::string& path);
+/// Read once for each path; the same object for the same path. What is relative, also the report's
+/// path, means the directory in which the process is then. Errors: also io.
 Result<std::shared_ptr<const Config>> load_config(const std::string& path);
 /// WriterOptions::max_delay_s for the blocks of a file.
 /// @param alone  one process has it for itself, with the ordinary driver. Then other processes may

@@ -9,6 +9,7 @@
 
 #include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
+#include "vol/native_files.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -26,6 +27,7 @@ struct Parent {
     std::shared_ptr<CapturedFile> captured;  ///< or null, and then:
     Handle file;
     std::string name;
+    std::string path;  ///< absolute, as it was when the file was opened
 };
 
 Parent parent_of(hid_t group) {
@@ -35,6 +37,7 @@ Parent parent_of(hid_t group) {
         parent.captured = CapturedFile::find(info.fileno);
     if (parent.captured != nullptr) {
         parent.name = parent.captured->name();
+        parent.path = parent.captured->path();
         return parent;
     }
     parent.file = Handle(H5Iget_file_id(group), H5Fclose);
@@ -42,6 +45,8 @@ Parent parent_of(hid_t group) {
         parent.name.resize(static_cast<std::size_t>(length));
         H5Fget_name(parent.file.get(), parent.name.data(), parent.name.size() + 1);
     }
+    parent.path = native_files::path_of(info.fileno);
+    if (parent.path.empty()) parent.path = absolute_path(parent.name);
     return parent;
 }
 
@@ -72,7 +77,7 @@ std::vector<std::string> candidates_of(const Link& link, const std::string& pare
     if (const std::string prefix = prefix_in(access); !prefix.empty())
         out.push_back((fs::path(prefix) / name).string());
     std::error_code error;
-    out.push_back((fs::absolute(parent, error).parent_path() / name).string());
+    out.push_back((fs::path(parent).parent_path() / name).string());
     out.push_back(name.string());
     if (const fs::path real = fs::canonical(parent, error); !error)
         out.push_back((real.parent_path() / name).string());
@@ -81,11 +86,7 @@ std::vector<std::string> candidates_of(const Link& link, const std::string& pare
 
 /// A target that is captured and open is used once more, whoever has the link: what lies in the
 /// file system is not what it holds.
-Handle access_of(const CapturedFile& open) {
-    Handle list(H5Pcopy(open.access()), H5Pclose);
-    if (!list.ok() || H5Pset_fclose_degree(list.get(), H5F_CLOSE_WEAK) < 0) return {};
-    return list;
-}
+Handle access_of(const CapturedFile& open) { return {H5Pcopy(open.access()), H5Pclose}; }
 
 /// To leave such a target is a commit of all its ranks: one that comes from a file of its own can
 /// not be let in.
@@ -158,7 +159,7 @@ Result<hid_t> open_object(hid_t file, const Link& link, hid_t access) {
 hid_t known_file(const Parent& parent, const std::vector<std::string>& candidates) {
     if (parent.captured == nullptr) return H5I_INVALID_HID;
     for (const std::string& path : candidates)
-        if (const auto known = parent.captured->linked.find(path);
+        if (const auto known = parent.captured->linked.find(identity_of(path));
             known != parent.captured->linked.end())
             return known->second;
     return H5I_INVALID_HID;
@@ -167,7 +168,7 @@ hid_t known_file(const Parent& parent, const std::vector<std::string>& candidate
 /// The error is pushed by the caller: handles that close here clear the stack.
 Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
     const Parent parent = parent_of(group);
-    const std::vector<std::string> candidates = candidates_of(link, parent.name, access);
+    const std::vector<std::string> candidates = candidates_of(link, parent.path, access);
     if (const hid_t known = known_file(parent, candidates); known >= 0)
         return open_object(known, link, access);
     const Handle list = access_for(parent, access);
@@ -175,7 +176,7 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
     if (!list.ok() || choose_flags(link, parent, group, access, list.get(), flags) < 0)
         return store::hdf5_error(StatusCode::internal, parent.name + ": following a link");
     for (const std::string& path : candidates) {
-        const auto open = CapturedFile::find(CapturedFile::key_of(path));
+        const auto open = CapturedFile::find(identity_of(path));
         if (open != nullptr)
             if (Status status = may_enter(parent, *open); !status.ok()) return status;
         // What a file that is not captured leads to is held by HDF5 alone, which could not commit
@@ -190,7 +191,8 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
         const bool captured = H5Oget_info3(file.get(), &info, H5O_INFO_BASIC) >= 0 &&
                               CapturedFile::find(info.fileno) != nullptr;
         const auto object = open_object(file.get(), link, access);
-        if (object.ok() && captured && holds) parent.captured->linked[path] = file.release();
+        if (object.ok() && captured && holds)
+            parent.captured->linked[identity_of(path)] = file.release();
         return object;
     }
     return Status{StatusCode::io, fmt::format("{}: an external link leads to {} in {}, and no file "

@@ -1,14 +1,21 @@
 // H5F: files. Which of them are captured is decided when they are created or opened.
 #include "base/file.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/all_ranks.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/capture.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/closing_line.hpp"
 #include "vol/external_link.hpp"
+#include "vol/file_optional.hpp"
 #include "vol/forward.hpp"
 #include "vol/info.hpp"
 #include "vol/native_dataset.hpp"
+#include "vol/native_files.hpp"
 #include "vol/other_process.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
@@ -50,18 +57,21 @@ void* open_natively(const FileCall& call, void** request_slot) {
     if (!native.ok()) return nullptr;
     auto made = use_of(nullptr);
     const Request request(*made, request_slot);
-    return adopt(std::move(made),
-                 call.creates() ? H5VLfile_create(call.name.c_str(), call.flags, call.creation,
-                                                  native.get(), call.transfer, request_slot)
-                                : H5VLfile_open(call.name.c_str(), call.flags, native.get(),
-                                                call.transfer, request_slot));
+    void* const under = call.creates()
+                            ? H5VLfile_create(call.name.c_str(), call.flags, call.creation,
+                                              native.get(), call.transfer, request_slot)
+                            : H5VLfile_open(call.name.c_str(), call.flags, native.get(),
+                                            call.transfer, request_slot);
+    if (under != nullptr) native_files::note(under, call.name, native.get());
+    return adopt(std::move(made), under);
 }
 
 /// For one process alone what another one has locked cannot be replaced. The native connector would
 /// empty the file before it sees the lock; asked to open it, it gives the same reason and leaves it
 /// as it is.
 void say_natively_that_it_is_locked(const FileCall& call) {
-    const auto file = base::FileSystem::posix().open(call.name, base::FileSystem::Mode::read);
+    const auto file = base::FileSystem::posix(locking_of(call.access))
+                          .open(call.name, base::FileSystem::Mode::read);
     if (!file.ok() || (*file)->lock(true).ok()) return;
     const Handle native = native_access(call.access);
     if (!native.ok()) return;
@@ -70,41 +80,55 @@ void say_natively_that_it_is_locked(const FileCall& call) {
     if (opened != nullptr) H5VLfile_close(opened, native_connector(), call.transfer, nullptr);
 }
 
-/// A file that this process has open already is used once more, whoever asks for it how.
+/// A file that these ranks have open already is used once more.
 void* open_again(const FileCall& call, const std::shared_ptr<CapturedFile>& open) {
-    if (call.creates())
-        return fail<void*>({StatusCode::invalid_argument,
-                            call.name + ": is open; close it before it is created anew"});
     auto again = use_of(open);
-    void* const under = open->reopen();
-    if (under != nullptr) open->begin_use(under);
-    return adopt(std::move(again), under);
+    return adopt(std::move(again), open->open_again(call));
+}
+
+/// A file that others than the callers have open together. To read it is to read what is committed,
+/// as it is natively; to write it would be to write beside them.
+Status may_open_beside(const FileCall& call, const CapturedFile& open) {
+    if (!call.creates() && (call.flags & H5F_ACC_RDWR) == 0) return {};
+    return {StatusCode::unsupported,
+            fmt::format("{}: is open already, by {} ranks together ({}); open it for writing with "
+                        "exactly these, or close it first",
+                        call.name, open.ranks(), open.name())};
+}
+
+/// What HDF5 itself has open with the ordinary driver it opens again, or says why not.
+void leave_to_native_use(const FileCall& call, Opener& opener) {
+    if (opener.captured() && is_alone(call.access) && native_files::has_open(call.identity))
+        opener.why_native = "this process has it open already, and it is not captured";
 }
 
 /// Of a file that another process has closed. Rank 0 waits; its error is one on all ranks with
 /// before_open().
-Status wait_for_others(const Opener& opener, const std::string& name, const std::string& key) {
+Status wait_for_others(const Opener& opener, const std::string& name, const FileIdentity& identity,
+                       hid_t access) {
     const bool asks = opener.communicator == nullptr || opener.communicator->rank() == 0;
-    return asks && !pending_files::holds(key) ? wait_for_other_process(name) : Status{};
+    return asks && !pending_files::holds(identity)
+               ? wait_for_other_process(base::FileSystem::posix(locking_of(access)), name)
+               : Status{};
 }
 
 /// What is pending here goes first. An error of the caller is one on all ranks.
 /// @param goes_on  the file itself is not to be completed.
-Status before_open(const Opener& opener, const std::string& key, Status mine,
+Status before_open(const Opener& opener, const FileIdentity& identity, Status mine,
                    bool goes_on = false) {
-    return pending_files::before_open({opener.communicator.get(), opener.ranks}, key,
+    return pending_files::before_open({opener.communicator.get(), opener.ranks}, identity,
                                       std::move(mine), goes_on);
 }
 
 /// A file that this process has closed and is still writing goes on where it was.
 bool may_go_on(const FileCall& call, const Opener& opener) {
     return !call.creates() && opener.captured() && is_alone(call.access) &&
-           pending_files::may_go_on(call.key, call.access);
+           pending_files::may_go_on(call.identity, call.name, call.access);
 }
 
 /// Null without an error: its blocks have been written meanwhile.
-void* go_on(const std::string& key, Status& error) {
-    const auto file = pending_files::take_back(key);
+void* go_on(const FileIdentity& identity, Status& error) {
+    const auto file = pending_files::take_back(identity);
     if (file == nullptr) return nullptr;
     auto use = use_of(file);
     auto under = file->go_on();
@@ -124,25 +148,31 @@ bool is_scratch(hid_t access) {
 }
 
 void* open_file(const FileCall& call, void** request_slot) {
+    // What lies in files is all that a forked child has of them.
+    if (is_forked()) return open_natively(call, request_slot);
     auto info = info_of(call.access);
     if (!info.ok()) return fail<void*>(info.status());
     const auto config = config_of(*info);
-    if (auto open = CapturedFile::find(call.key)) return open_again(call, open);
     const bool captures = !config.ok() || (*config)->capture;
     Opener opener = call.creates() ? opener_of_new_file(call.access, call.creation, captures)
                                    : opener_of_old_file(call.access, call.flags, captures);
-    const bool goes_on = may_go_on(call, opener);
     Status status = config.status();
+    if (const auto open = CapturedFile::find(call.identity)) {
+        if (opener.ranks == open->members()) return open_again(call, open);
+        if (status.ok()) status = may_open_beside(call, *open);
+    }
+    leave_to_native_use(call, opener);
+    const bool goes_on = may_go_on(call, opener);
     // What is there and is to be captured is inspected, which waits too: it is opened once.
     if (status.ok() && (call.creates() || !opener.captured()))
-        status = wait_for_others(opener, call.name, call.key);
-    status = before_open(opener, call.key, status, goes_on);
+        status = wait_for_others(opener, call.name, call.identity, call.access);
+    status = before_open(opener, call.identity, status, goes_on);
     if (status.ok() && goes_on) {
-        if (void* const file = go_on(call.key, status)) {
+        if (void* const file = go_on(call.identity, status)) {
             report_file(*config, call.name, true, {});
             return file;
         }
-        if (status.ok()) status = before_open(opener, call.key, {});
+        if (status.ok()) status = before_open(opener, call.identity, {});
     }
     if (!status.ok()) return fail<void*>(status);
     if (opener.captured()) {
@@ -167,7 +197,7 @@ void* open_file(const FileCall& call, void** request_slot) {
 void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access, hid_t transfer,
                   void** request_slot) {
     return guarded([&] {
-        return open_file({name, CapturedFile::key_of(name), flags, creation, access, transfer},
+        return open_file({name, identity_of(name), flags, creation, access, transfer},
                          request_slot);
     });
 }
@@ -175,9 +205,8 @@ void* file_create(const char* name, unsigned flags, hid_t creation, hid_t access
 void* file_open(const char* name, unsigned flags, hid_t access, hid_t transfer,
                 void** request_slot) {
     return guarded([&] {
-        return open_file(
-            {name, CapturedFile::key_of(name), flags, H5I_INVALID_HID, access, transfer},
-            request_slot);
+        return open_file({name, identity_of(name), flags, H5I_INVALID_HID, access, transfer},
+                         request_slot);
     });
 }
 
@@ -201,31 +230,54 @@ herr_t reopen(void* object, H5VL_file_specific_args_t* args, hid_t transfer, voi
         H5VLfile_specific(file.under, file.connector, args, transfer, request_slot);
     void*& opened = *args->args.reopen.file;
     if (status < 0) return status;
-    if (file.file != nullptr) file.file->begin_use(opened);
+    if (file.file != nullptr)
+        file.file->begin_use(opened);
+    else
+        native_files::note_again(opened, file.under);
     opened = adopt(std::move(again), opened);
     return status;
 }
 
-/// A captured file that is open or pending may not have its metadata in the file system yet.
+/// Of a file whose metadata may not be in the file system yet: it is open or pending. Where several
+/// ask together, on any of them: the native connector's answer would be collective too.
+Result<bool> is_ours(const FileIdentity& identity, const Opener& opener) {
+    const bool mine = CapturedFile::find(identity) != nullptr || pending_files::holds(identity);
+    if (opener.communicator == nullptr) return mine;
+    const auto all = base::from_all(*opener.communicator, std::uint8_t{mine});
+    if (!all.ok()) return all.status();
+    return std::any_of(all->begin(), all->end(), [](std::uint8_t one) { return one != 0; });
+}
+
 herr_t is_accessible(H5VL_file_specific_args_t below, hid_t transfer, void** request_slot) {
     auto& args = below.args.is_accessible;
-    const std::string key = CapturedFile::key_of(args.filename);
-    if (CapturedFile::find(key) != nullptr || pending_files::holds(key)) {
-        *args.accessible = true;
-        return 0;
+    if (!is_forked()) {
+        const auto ours = is_ours(identity_of(args.filename), opener_of_no_file(args.fapl_id));
+        if (!ours.ok()) return fail(ours.status());
+        if (*ours) {
+            *args.accessible = true;
+            return 0;
+        }
     }
     return by_name(&below, args.fapl_id, transfer, request_slot);
 }
 
 herr_t remove(H5VL_file_specific_args_t below, hid_t transfer, void** request_slot) {
     auto& args = below.args.del;
-    const std::string key = CapturedFile::key_of(args.filename);
-    if (CapturedFile::find(key) != nullptr)
-        return fail({StatusCode::invalid_argument,
-                     std::string(args.filename) + ": is open; close it before it is deleted"});
+    if (is_forked()) return by_name(&below, args.fapl_id, transfer, request_slot);
+    const FileIdentity identity = identity_of(args.filename);
     const Opener opener = opener_of_no_file(args.fapl_id);
-    const Status mine = wait_for_others(opener, args.filename, key);
-    if (const Status status = before_open(opener, key, mine); !status.ok()) return fail(status);
+    const auto open = CapturedFile::find(identity);
+    // The name goes, and who has the file open keeps it. HDF5 would look for what is not committed.
+    if (open != nullptr && !open->shared() && opener.ranks == open->members())
+        return done(base::FileSystem::posix().remove(args.filename));
+    const Status mine =
+        open == nullptr
+            ? wait_for_others(opener, args.filename, identity, args.fapl_id)
+            : Status{StatusCode::unsupported,
+                     fmt::format("{}: is open by {} ranks together; close it before it is deleted",
+                                 args.filename, open->ranks())};
+    if (const Status status = before_open(opener, identity, mine); !status.ok())
+        return fail(status);
     return by_name(&below, args.fapl_id, transfer, request_slot);
 }
 
@@ -269,32 +321,21 @@ herr_t file_get(void* object, H5VL_file_get_args_t* args, hid_t transfer, void**
     return access < 0 ? -1 : 0;
 }
 
-/// To the native connector the image is no MPI-IO file; to the application it is one.
-herr_t atomicity(const CapturedFile& file, H5VL_optional_args_t* args) {
-    auto& below = *static_cast<H5VL_native_file_optional_args_t*>(args->args);
-    if (args->op_type == H5VL_NATIVE_FILE_GET_MPI_ATOMICITY) {
-        *below.get_mpi_atomicity.flag = false;
-        return 0;
-    }
-    if (!below.set_mpi_atomicity.flag) return 0;
-    return fail({StatusCode::unsupported,
-                 file.name() + ": writes reach the file at collective calls, so they cannot be "
-                               "atomic; H5Fflush makes them seen"});
-}
-
 herr_t file_optional(void* object, H5VL_optional_args_t* args, hid_t transfer,
                      void** request_slot) {
-    CapturedFile* const file = object_of(object).file.get();
-    const bool atomic = args->op_type == H5VL_NATIVE_FILE_GET_MPI_ATOMICITY ||
-                        args->op_type == H5VL_NATIVE_FILE_SET_MPI_ATOMICITY;
-    if (file != nullptr && atomic && H5Pget_driver(file->access()) == H5FD_MPIO)
-        return atomicity(*file, args);
-    std::optional<FileIsOpening> opening;
-    if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
-        if (file != nullptr && file->takes_up_again()) return 0;
-        opening.emplace();
-    }
-    return OnObject<H5VLfile_optional>::call(object, args, transfer, request_slot);
+    return guarded([&] {
+        const Object& on = object_of(object);
+        std::optional<FileIsOpening> opening;
+        if (args->op_type == H5VL_NATIVE_FILE_POST_OPEN) {
+            if (on.file != nullptr && on.file->takes_up_again()) return 0;
+            opening.emplace();
+        } else if (on.file != nullptr) {
+            const auto answer = answer_optional(on, *args);
+            if (!answer.ok()) return fail(answer.status());
+            if (*answer == Answered::here) return 0;
+        }
+        return OnObject<H5VLfile_optional>::call(object, args, transfer, request_slot);
+    });
 }
 
 /// Nobody has it any more but its lanes: closed natively when they are done.
@@ -312,8 +353,12 @@ herr_t file_close(void* object, hid_t transfer, void** request_slot) {
         Object& closed = object_of(object);
         const std::shared_ptr<CapturedFile> file = closed.file;
         if (file != nullptr && is_forked()) return 0;
-        if (file == nullptr || !closed.is_use_of_file)
-            return Closes<H5VLfile_close>::call(object, transfer, request_slot);
+        if (file == nullptr || !closed.is_use_of_file) {
+            void* const use = closed.is_use_of_file ? closed.under : nullptr;
+            const herr_t status = Closes<H5VLfile_close>::call(object, transfer, request_slot);
+            if (status >= 0) native_files::forget(use);
+            return status;
+        }
         if (file->uses() == 1 && file->is_mounted())
             return fail({StatusCode::unsupported,
                          file->name() + ": is mounted on another file; H5Funmount it first"});

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "vol/callbacks.hpp"
+#include "vol/config.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -37,11 +38,25 @@ herr_t to_text(const void* info, char** text) {
     });
 }
 
+/// A relative path means the directory in which HDF5 was told it: the process may go to another one
+/// before its first file.
+std::string with_absolute_path(std::string text) {
+    const std::size_t at = text.find(k_config);
+    if (at == std::string::npos || text.find_first_not_of(k_blanks) != at) return text;
+    const std::size_t begin = at + k_config.size(), end = text.find_last_not_of(k_blanks) + 1;
+    if (end <= begin) return text;
+    return text.replace(begin, end - begin, absolute_path(text.substr(begin, end - begin)));
+}
+
 /// Whatever is wrong is said when a file is created or opened. Said here it would stop HDF5 from
 /// starting, once: a program that ignores the result of its first call then goes on without us.
 herr_t from_text(const char* text, void** info) {
     return guarded([&]() -> herr_t {
-        *info = new Info{text == nullptr ? "" : text};
+        auto told = std::make_unique<Info>(Info{text == nullptr ? "" : with_absolute_path(text)});
+        // What it has of relative paths means this directory too, so it is read here. What could
+        // not be read is tried again, and said, when a file is created or opened.
+        (void)config_of(*told);
+        *info = told.release();
         return 0;
     });
 }

@@ -9,7 +9,7 @@
 #include "base/file.hpp"
 #include "store/closed_tree.hpp"
 #include "store/recover.hpp"
-#include "vol/captured_file.hpp"
+#include "store/region_format.hpp"
 #include "vol/errors.hpp"
 #include "vol/library_state.hpp"
 
@@ -22,10 +22,10 @@ using namespace std::chrono_literals;
 constexpr auto k_most_wait = 60s;
 constexpr auto k_longest_sleep = 100ms;
 
-/// The names are few: of files that go from process to process. Never destroyed.
-std::set<std::string>& passed_on() {
-    static auto& keys = *new std::set<std::string>;
-    return keys;
+/// They are few: files that go from process to process. Never destroyed.
+std::set<store::RunId>& passed_on() {
+    static auto& runs = *new std::set<store::RunId>;
+    return runs;
 }
 
 Status is_late(const std::string& name) {
@@ -45,8 +45,7 @@ bool Patience::wait() {
     return true;
 }
 
-Status wait_for_other_process(const std::string& name) {
-    auto& files = base::FileSystem::posix();
+Status wait_for_other_process(base::FileSystem& files, const std::string& name) {
     const auto file = files.open(name, base::FileSystem::Mode::read);
     const auto is_closed = [&] {
         const auto closed = store::is_closed(**file);
@@ -58,7 +57,9 @@ Status wait_for_other_process(const std::string& name) {
     Patience patience;
     while (is_closed()) {
         const Status finished = store::finish_if_whole(files, name);
-        if (finished.ok()) note_passed_on(CapturedFile::key_of(name));
+        if (finished.ok())
+            if (const auto run = store::read_file_header(**file, name); run.ok())
+                note_passed_on(*run);
         // Not whole, and nobody has it: its program was killed.
         if (finished.ok() || finished.code() == StatusCode::cancelled) return {};
         if (!patience.wait()) return is_late(name);
@@ -69,7 +70,7 @@ Status wait_for_other_process(const std::string& name) {
     return {};
 }
 
-void note_passed_on(const std::string& key) { passed_on().insert(key); }
-bool is_passed_on(const std::string& key) { return passed_on().contains(key); }
+void note_passed_on(const store::RunId& run) { passed_on().insert(run); }
+bool is_passed_on(const store::RunId& run) { return passed_on().contains(run); }
 
 }  // namespace caesura::vol

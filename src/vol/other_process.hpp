@@ -7,7 +7,8 @@
 #include <chrono>
 #include <string>
 
-#include "caesura/base.hpp"
+#include "base/file.hpp"
+#include "store/shared_file.hpp"
 
 namespace caesura::vol {
 
@@ -25,10 +26,10 @@ class Patience {
 /// Before a file is opened, replaced or deleted: wait while another process is writing it, and
 /// complete it. Local. Errors: unsupported (it is still being written). What the file's own state
 /// is an error of, its opening says.
-Status wait_for_other_process(const std::string& name);
+Status wait_for_other_process(base::FileSystem& files, const std::string& name);
 
 /// Several processes want this file, each by itself: none of them is to leave it incomplete again.
-void note_passed_on(const std::string& key);
-bool is_passed_on(const std::string& key);
+void note_passed_on(const store::RunId& run);
+bool is_passed_on(const store::RunId& run);
 
 }  // namespace caesura::vol

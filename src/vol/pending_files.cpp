@@ -26,7 +26,7 @@ std::atomic<std::size_t> g_count{0};
 
 struct Failure {
     Ranks ranks;
-    std::string key;
+    FileIdentity identity;
     Status status;
 };
 
@@ -42,7 +42,7 @@ Lists& lists() {
 }
 
 void note_failure(const CapturedFile& file, const Status& status) {
-    if (!status.ok()) lists().failures.push_back({file.members(), file.key(), status});
+    if (!status.ok()) lists().failures.push_back({file.members(), file.identity(), status});
 }
 
 void complete(const FilePtr& file) {
@@ -92,18 +92,20 @@ Status complete_some(const Callers& callers, const std::vector<FilePtr>& files,
 }
 
 /// One process needs nobody to complete its files.
-void complete_alone(bool wait, const std::string& but = {}) {
+void complete_alone(bool wait, const FileIdentity* but = nullptr) {
     if (is_forked()) return;
     const std::vector<FilePtr> files = lists().files;
     for (const FilePtr& file : files)
-        if (file->alone() && file->key() != but && (wait || file->finished())) complete(file);
+        if (file->alone() && (but == nullptr || file->identity() != *but) &&
+            (wait || file->finished()))
+            complete(file);
 }
 
 /// The file that is asked for is pending itself.
-Status complete_same(const Ranks& callers, const std::string& key) {
+Status complete_same(const Ranks& callers, const FileIdentity& identity) {
     const std::vector<FilePtr> files = lists().files;
     for (const FilePtr& file : files) {
-        if (file->key() != key) continue;
+        if (file->identity() != identity) continue;
         if (!covers(callers, file->members()))
             return {StatusCode::unsupported,
                     fmt::format("{}: was closed by {} ranks and is still being written, and not "
@@ -117,10 +119,10 @@ Status complete_same(const Ranks& callers, const std::string& key) {
 }
 
 /// The oldest failure that concerns the callers.
-Status take_failure(const Ranks& callers, const std::string& key) {
+Status take_failure(const Ranks& callers, const FileIdentity& identity) {
     auto& failures = lists().failures;
     const auto concerns = [&](const Failure& failure) {
-        return failure.key == key || congruent(failure.ranks, callers);
+        return failure.identity == identity || congruent(failure.ranks, callers);
     };
     const auto found = std::find_if(failures.begin(), failures.end(), concerns);
     if (found == failures.end()) return {};
@@ -143,22 +145,22 @@ void add(FilePtr file) {
 
 std::size_t count() { return g_count; }
 
-bool holds(const std::string& key) {
+bool holds(const FileIdentity& identity) {
     return std::any_of(lists().files.begin(), lists().files.end(),
-                       [&](const FilePtr& file) { return file->key() == key; });
+                       [&](const FilePtr& file) { return file->identity() == identity; });
 }
 
-bool may_go_on(const std::string& key, hid_t access) {
+bool may_go_on(const FileIdentity& identity, const std::string& name, hid_t access) {
     if (is_forked()) return false;
     const auto& files = lists().files;
     return std::any_of(files.begin(), files.end(), [&](const FilePtr& file) {
-        return file->key() == key && file->may_go_on(access);
+        return file->identity() == identity && file->may_go_on(name, access);
     });
 }
 
-FilePtr take_back(const std::string& key) {
+FilePtr take_back(const FileIdentity& identity) {
     for (const FilePtr& file : lists().files)
-        if (file->key() == key && file->take_back()) {
+        if (file->identity() == identity && file->take_back()) {
             FilePtr back = file;
             std::erase(lists().files, back);
             --g_count;
@@ -167,14 +169,15 @@ FilePtr take_back(const std::string& key) {
     return nullptr;
 }
 
-Status before_open(const Callers& callers, const std::string& key, Status mine, bool goes_on) {
-    complete_alone(false, goes_on ? key : "");
-    Status same = goes_on ? Status{} : complete_same(callers.ranks, key);
+Status before_open(const Callers& callers, const FileIdentity& identity, Status mine,
+                   bool goes_on) {
+    complete_alone(false, goes_on ? &identity : nullptr);
+    Status same = goes_on ? Status{} : complete_same(callers.ranks, identity);
     if (mine.ok()) mine = std::move(same);
     if (callers.communicator != nullptr)
         if (const auto files = files_of(callers.ranks); !files.empty())  // on all callers
             if (Status status = complete_some(callers, files, 0); !status.ok()) return status;
-    if (mine.ok()) mine = take_failure(callers.ranks, key);
+    if (mine.ok()) mine = take_failure(callers.ranks, identity);
     return callers.communicator == nullptr ? mine : agree(*callers.communicator, mine);
 }
 

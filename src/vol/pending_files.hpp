@@ -26,6 +26,7 @@
 #include <string>
 
 #include "caesura/base.hpp"
+#include "vol/file_identity.hpp"
 #include "vol/ranks.hpp"
 
 namespace caesura::vol {
@@ -48,19 +49,19 @@ struct Callers {
 void add(std::shared_ptr<CapturedFile> file);
 /// How many there are. Any thread.
 std::size_t count();
-/// Is there one under this name?
-bool holds(const std::string& key);
+/// Is this one of them?
+bool holds(const FileIdentity& identity);
 
-/// CapturedFile::may_go_on() and take_back() of the file of this name. Local.
-bool may_go_on(const std::string& key, hid_t access);
-std::shared_ptr<CapturedFile> take_back(const std::string& key);
+/// CapturedFile::may_go_on() and take_back() of this file. Local.
+bool may_go_on(const FileIdentity& identity, const std::string& name, hid_t access);
+std::shared_ptr<CapturedFile> take_back(const FileIdentity& identity);
 
 /// Before a file is created, opened or deleted. Collective over the callers.
 /// Errors, on all callers: unsupported (the file is pending, and not all its ranks are here), and
 /// that of a file that could not be completed: this one, or one of congruent ranks; or `mine`, of
 /// the lowest caller that has one.
 /// @param goes_on  the file itself is not to be completed.
-Status before_open(const Callers& callers, const std::string& key, Status mine, bool goes_on);
+Status before_open(const Callers& callers, const FileIdentity& identity, Status mine, bool goes_on);
 /// Before a file is flushed or closed. Collective over the callers.
 /// @param bytes  that the caller's file would add to what is pending here.
 /// Errors: those of the communicator; those of files are kept for before_open().

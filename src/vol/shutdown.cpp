@@ -29,13 +29,17 @@ int at_finalize(MPI_Comm, int, void*, void*) {
 
 /// A process that ends without MPI_Finalize does so at a time of its own: its peers may be waiting
 /// for it somewhere else, and it must not wait for them.
+void end_alone() {
+    CapturedFile::commit_all_open(false);
+    pending_files::give_up("the program ended without MPI_Finalize and without H5close");
+}
+
 void at_library_close(void*) {
     g_library_ends = true;
     g_told_by_library = false;  // the list of callbacks goes with the library
     if (is_forked()) return;
     if (g_process_ends && !g_mpi_ends) {
-        CapturedFile::commit_all_open(false);
-        pending_files::give_up("the program ended without MPI_Finalize and without H5close");
+        end_alone();
     } else {
         if (!g_mpi_ends) CapturedFile::commit_all_open(true);  // else it has been done
         pending_files::complete_all();
@@ -43,8 +47,14 @@ void at_library_close(void*) {
     pending_files::show_errors();
 }
 
-/// The library's own end comes after it: handlers run in reverse order.
-void at_exit() { g_process_ends = true; }
+/// The library's own end comes after it: handlers run in reverse order. It does not come where the
+/// application has called H5dont_atexit(), and what is closed is to be complete there as well.
+void at_exit() {
+    g_process_ends = true;
+    if (g_library_ends || g_mpi_ends || is_forked()) return;
+    end_alone();
+    pending_files::show_errors();
+}
 
 bool tell_by_mpi() {
     int key = MPI_KEYVAL_INVALID;

@@ -39,8 +39,9 @@ Result<std::shared_ptr<writer::Transport>> transport_of(const Config& config) {
     return connection;
 }
 
-base::FileSystem& files_of(const std::shared_ptr<writer::Transport>& transport) {
-    return transport == nullptr ? base::FileSystem::posix() : transport->files();
+base::FileSystem& files_of(const std::shared_ptr<writer::Transport>& transport,
+                           base::FileLocking locking) {
+    return transport == nullptr ? base::FileSystem::posix(locking) : transport->files();
 }
 
 }  // namespace caesura::vol

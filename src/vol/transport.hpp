@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "base/file.hpp"
 #include "vol/config.hpp"
 #include "writer/transport.hpp"
 
@@ -20,7 +21,8 @@ namespace caesura::vol {
 /// Errors: those of writer::make_transport().
 Result<std::shared_ptr<writer::Transport>> transport_of(const Config& config);
 
-/// Of this process, or the service's.
-base::FileSystem& files_of(const std::shared_ptr<writer::Transport>& transport);
+/// Of this process, or the service's, which has its own rule for locks.
+base::FileSystem& files_of(const std::shared_ptr<writer::Transport>& transport,
+                           base::FileLocking locking);
 
 }  // namespace caesura::vol

@@ -1,0 +1,28 @@
+// The files that the native connector has open for the application: what HDF5 does not tell of them
+// afterwards.
+//
+// Invariant: application's thread only.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string>
+
+#include "vol/file_identity.hpp"
+
+namespace caesura::vol::native_files {
+
+/// The native connector has opened `under` by this name. @param access  the list it was opened
+/// with.
+void note(void* under, const std::string& name, hid_t access);
+/// Another use of the same file.
+void note_again(void* under, void* before);
+/// It has been closed.
+void forget(void* under);
+/// Does this process have it open with the ordinary driver? Then HDF5 alone can open it once more.
+bool has_open(const FileIdentity& identity);
+/// The absolute path by which an open file was opened; empty if it is not known.
+/// @param number  HDF5's, of an open file.
+std::string path_of(unsigned long number);
+
+}  // namespace caesura::vol::native_files
