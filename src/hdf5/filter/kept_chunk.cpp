@@ -74,6 +74,13 @@ Result<KeptChunk> read_kept_chunk(Bytes stored) {
     return chunk;
 }
 
+Result<Bytes> frame_in(Bytes stored) {
+    if (!is_kept_chunk(stored)) return stored;
+    const auto chunk = read_kept_chunk(stored);
+    if (!chunk.ok()) return chunk.status();
+    return chunk->frame;
+}
+
 Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
                                                 std::span<const KeptRun> runs, Bytes values,
                                                 std::size_t value_bytes, bool checksum) {

@@ -37,6 +37,10 @@ bool is_kept_chunk(std::span<const std::byte> stored);
 /// Errors: corrupt, unsupported (a later version).
 Result<KeptChunk> read_kept_chunk(std::span<const std::byte> stored);
 
+/// The frame in what a chunk was stored as: that of a chunk with kept values, else all of it.
+/// Errors: as read_kept_chunk().
+Result<std::span<const std::byte>> frame_in(std::span<const std::byte> stored);
+
 /// @param chunk  of `frame`, grid and finest. @param values  those of the runs, one behind the other.
 Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
                                                 std::span<const KeptRun> runs,

@@ -47,12 +47,14 @@ void put_narrow(const std::vector<T>& wide, DType dtype, std::span<std::byte> va
 }
 
 /// What a bound comes to for the values from `low` to `high`; 0: they stay as they are.
-double resolved_bound(const ErrorBound& bound, double low, double high) {
+/// @param has_old  rounding has moved some values, and may have widened the range by two bounds.
+double resolved_bound(const ErrorBound& bound, double low, double high, bool has_old) {
     constexpr double k_log2_10_by_20 = 0.16609640474436813;
     if (bound.kind == Kind::absolute || bound.kind == Kind::pointwise_relative) return bound.value;
     if (!(low < high)) return 0;
-    const double share =
+    const double asked =
         bound.kind == Kind::psnr ? std::exp2(-bound.value * k_log2_10_by_20) : bound.value;
+    const double share = has_old ? asked / (1 + 2 * asked) : asked;
     const double half = share * (high / 2 - low / 2) * k_less;
     return 2 * std::min(half, std::numeric_limits<double>::max() / 4);
 }
@@ -130,7 +132,7 @@ class Encoder {
             roles_[i] = Role::old;
             n_old_ += value != T{0};
         }
-        bound_ = resolved_bound(settings_.bound, low, high);
+        bound_ = resolved_bound(settings_.bound, low, high, n_old_ > 0);
     }
 
     /// Has the second half not been written? Then the chunk will come again.
