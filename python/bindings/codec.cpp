@@ -22,6 +22,7 @@
 #include "bindings.hpp"
 #include "codec/bundle/bundle.hpp"
 #include "hdf5/filter/filter.hpp"
+#include "hdf5/filter/kept_chunk.hpp"
 
 namespace caesura::python {
 
@@ -115,7 +116,8 @@ nb::dict codec_info(const Input& frame) {
     Result<FrameInfo> read = Status();
     {
         nb::gil_scoped_release release;
-        read = read_frame_info(bytes_of(frame));
+        const auto own = hdf5::frame_in(bytes_of(frame));
+        read = own.ok() ? read_frame_info(*own) : own.status();
     }
     const FrameInfo info = value_or_raise(std::move(read));
     nb::dict out;

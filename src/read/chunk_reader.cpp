@@ -9,6 +9,7 @@
 #include "base/file.hpp"
 #include "codec/bundle/bundle.hpp"
 #include "codec/packed/packed.hpp"
+#include "hdf5/filter/kept_chunk.hpp"
 
 namespace caesura::read {
 namespace {
@@ -219,7 +220,9 @@ Result<Block> ChunkReader::describe(std::uint64_t number, bool verify, Scratch& 
         if (!bundle.ok()) return unreadable(bundle.status());
         for (const codec::BundleLine& line : bundle->parts) note(line.component, line.info);
     } else if (!codec::packed::is_packed_frame(stored)) {
-        const auto info = read_frame_info(stored);
+        const auto frame = hdf5::frame_in(stored);
+        if (!frame.ok()) return unreadable(frame.status());
+        const auto info = read_frame_info(*frame);
         if (!info.ok()) return unreadable(info.status());
         note(0, *info);
     }

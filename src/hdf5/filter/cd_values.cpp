@@ -21,6 +21,9 @@ constexpr unsigned k_magic_mask = 0xFFFFFF00U;
 constexpr unsigned k_version = 1;
 /// Of datasets of floating point in 16 bits, which plugins of version 1 do not know.
 constexpr unsigned k_short_float_version = 2;
+/// Of datasets whose chunks may have kept values (kept_chunk.hpp): the fill value comes last.
+constexpr unsigned k_fill_version = 3;
+constexpr std::size_t k_fill_words = 2;
 constexpr std::size_t k_fixed_words = 8;  // up to and with the rank
 constexpr std::size_t k_hdf5_max_rank = 32;
 constexpr unsigned k_flag_no_checksum = 1;
@@ -77,6 +80,18 @@ Result<Settings> parse_user_form(std::span<const unsigned> words) {
     return settings;
 }
 
+bool is_short_float(const Settings& settings) {
+    return settings.element == Element::float16 || settings.element == Element::bfloat16;
+}
+
+/// A fill value says how values are rounded: of floating point, with a bound.
+bool may_have_fill(const Settings& settings) {
+    const bool is_float = settings.element == Element::float32 ||
+                          settings.element == Element::float64 || is_short_float(settings);
+    const std::uint64_t beyond = settings.element_bytes < 8 ? *settings.fill >> 8 * settings.element_bytes : 0;
+    return is_float && settings.bound.kind != ErrorBound::Kind::lossless && beyond == 0;
+}
+
 Status parse_type(std::span<const unsigned> words, Settings& settings) {
     const unsigned element = words[5] & 0xffU;
     const unsigned flags = words[5] >> 8;
@@ -84,7 +99,8 @@ Status parse_type(std::span<const unsigned> words, Settings& settings) {
                           element == static_cast<unsigned>(Element::bfloat16);
     const unsigned version = words[0] & ~k_magic_mask;
     if ((element > static_cast<unsigned>(Element::bytes) && !is_short) ||
-        is_short != (version == k_short_float_version) || flags > k_flag_big_endian)
+        (version != k_fill_version && is_short != (version == k_short_float_version)) ||
+        flags > k_flag_big_endian)
         return corrupt(fmt::format("element type {:#x} is unknown", words[5]));
     settings.element = static_cast<Element>(element);
     settings.big_endian = (flags & k_flag_big_endian) != 0;
@@ -95,6 +111,17 @@ Status parse_type(std::span<const unsigned> words, Settings& settings) {
                                                              : !settings.big_endian;
     if (fits && (settings.element != Element::bytes || words[6] >= 1)) return {};
     return corrupt(fmt::format("values of type {:#x} cannot have {} bytes", words[5], words[6]));
+}
+
+/// Takes the last words off.
+Status parse_fill(std::span<const unsigned>& words, Settings& settings) {
+    if (words.size() < k_fixed_words + 1 + k_fill_words)
+        return corrupt(fmt::format("{} values are too few", words.size()));
+    const auto fill = words.last(k_fill_words);
+    settings.fill = fill[0] | static_cast<std::uint64_t>(fill[1]) << 32;
+    words = words.first(words.size() - k_fill_words);
+    if (may_have_fill(settings)) return {};
+    return corrupt("a fill value where no value is rounded");
 }
 
 Status parse_chunk(std::span<const unsigned> words, Settings& settings) {
@@ -126,11 +153,11 @@ Status parse_tables(std::span<const unsigned> words, Settings& settings) {
 
 Result<Settings> parse_full_form(std::span<const unsigned> words) {
     const unsigned version = words[0] & ~k_magic_mask;
-    if (version < k_version || version > k_short_float_version) {
+    if (version < k_version || version > k_fill_version) {
         return Status(StatusCode::unsupported,
-                      fmt::format("cd_values: version {}; this plugin reads versions {} and {}: "
+                      fmt::format("cd_values: version {}; this plugin reads versions {} to {}: "
                                   "install a newer libh5caesura",
-                                  version, k_version, k_short_float_version));
+                                  version, k_version, k_fill_version));
     }
     if (words.size() < k_fixed_words + 1)
         return corrupt(fmt::format("{} values are too few", words.size()));
@@ -149,6 +176,7 @@ Result<Settings> parse_full_form(std::span<const unsigned> words) {
     if (!bound.ok()) return bound.status();
     settings.bound = *bound;
     Status status = parse_type(words, settings);
+    if (status.ok() && version == k_fill_version) status = parse_fill(words, settings);
     if (status.ok()) status = parse_chunk(words, settings);
     if (status.ok())
         status = parse_tables(words.subspan(k_fixed_words + settings.chunk.size()), settings);
@@ -203,10 +231,13 @@ Result<std::vector<unsigned>> to_cd_values(const Settings& settings) {
     const double value =
         settings.bound.kind == ErrorBound::Kind::lossless ? 0.0 : settings.bound.value;
     const auto bits = std::bit_cast<std::uint64_t>(value);
-    const bool is_short =
-        settings.element == Element::float16 || settings.element == Element::bfloat16;
+    if (settings.fill && !may_have_fill(settings))
+        return Status(StatusCode::invalid_argument, "a fill value where no value is rounded");
+    const unsigned version = settings.fill              ? k_fill_version
+                             : is_short_float(settings) ? k_short_float_version
+                                                        : k_version;
     std::vector<unsigned> words = {
-        k_magic | (is_short ? k_short_float_version : k_version),
+        k_magic | version,
         static_cast<unsigned>(settings.mode) | (settings.checksum ? 0U : k_flag_no_checksum << 16),
         static_cast<unsigned>(settings.bound.kind),
         static_cast<unsigned>(bits & 0xffffffffU),
@@ -222,6 +253,10 @@ Result<std::vector<unsigned>> to_cd_values(const Settings& settings) {
     words.resize(first + (tables.size() + 3) / 4, 0U);
     for (std::size_t i = 0; i < tables.size(); ++i)
         words[first + i / 4] |= std::to_integer<unsigned>(tables[i]) << (8 * (i % 4));
+    if (settings.fill) {
+        words.push_back(static_cast<unsigned>(*settings.fill & 0xffffffffU));
+        words.push_back(static_cast<unsigned>(*settings.fill >> 32));
+    }
     return words;
 }
 

@@ -96,6 +96,10 @@ Settings random_settings(std::mt19937_64& random) {
         if (settings.chunk_bytes() == 0) settings.chunk.assign(rank, 1);
     }
     if (below(2) == 0) settings.tables = trained_set();
+    const bool is_float =
+        settings.element != Element::unknown && settings.element != Element::bytes;
+    if (is_float && settings.bound.kind != ErrorBound::Kind::lossless && below(2) == 0)
+        settings.fill = random() >> (64 - 8 * settings.element_bytes);
     return settings;
 }
 
@@ -145,11 +149,24 @@ TEST(CdValues, full_form_comes_back_as_it_was) {
         const Settings settings = random_settings(random);
         const auto words = to_cd_values(settings);
         ASSERT_TRUE(words.ok()) << words.status().message();
-        EXPECT_LE(words->size(), 9 + 32 + k_table_set_limit_bytes / 4);
+        EXPECT_LE(words->size(), 9 + 32 + k_table_set_limit_bytes / 4 + 2);
         const auto again = parse_cd_values(*words);
         ASSERT_TRUE(again.ok()) << again.status().message();
         EXPECT_EQ(*again, settings);
     }
+}
+
+TEST(CdValues, with_a_fill_value_have_a_version_that_older_plugins_refuse) {
+    Settings settings = settings_of(float32, {64}, relative(0.5), Mode::fast, TableSet());
+    settings.fill = 0xc479c000;  // -999
+    Words words = *to_cd_values(settings);
+    EXPECT_EQ(fmt::format("{:x}", fmt::join(words, " ")),
+              "cae5f103 1 2 0 3fe00000 1 4 1 40 0 c479c000 0");
+    EXPECT_EQ(*parse_cd_values(words), settings);
+    words.back() = 1;  // more bits than a value has
+    EXPECT_EQ(parse_cd_values(words).status().code(), StatusCode::corrupt);
+    settings.bound = lossless();
+    EXPECT_EQ(to_cd_values(settings).status().code(), StatusCode::invalid_argument);
 }
 
 // Whatever the words, the answer is settings that can be written again, or an error.
@@ -177,7 +194,7 @@ TEST(CdValues, any_words_are_settings_or_an_error) {
 
 TEST(CdValues, a_later_version_is_unsupported_and_says_so) {
     Words words = *to_cd_values(Settings{});
-    words[0] += 2;
+    words[0] += 3;
     const auto settings = parse_cd_values(words);
     ASSERT_FALSE(settings.ok());
     EXPECT_EQ(settings.status().code(), StatusCode::unsupported);

@@ -12,6 +12,8 @@
 #include "codec/bundle/bundle.hpp"
 #include "codec/packed/packed.hpp"
 #include "hdf5/filter/filter.hpp"
+#include "hdf5/filter/kept_chunk.hpp"
+#include "hdf5/filter/repeatable.hpp"
 
 namespace caesura::hdf5 {
 namespace {
@@ -241,17 +243,25 @@ Status decode_corner(const FrameInfo& info, const Settings& settings, Bytes fram
     return {};
 }
 
-Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chunk) {
+/// Values of a bound that have been decoded before are old ones: parameters that do not tell them
+/// from new ones leave nothing but to keep all of them.
+Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chunk,
+                                             std::optional<Fineness> decoded) {
+    const Shape shape = codec_shape(settings.chunk);
+    const DType dtype = dtype_of(settings);
+    std::vector<std::byte> swapped;
+    if (is_swapped(settings)) {
+        swapped.assign(chunk.begin(), chunk.end());
+        swap_values(swapped, settings.element_bytes);
+        chunk = swapped;
+    }
+    if (settings.fill && settings.bound.kind != ErrorBound::Kind::lossless)
+        return encode_repeatable(settings, dtype, shape, chunk, decoded);
     CompressOptions options;
     options.mode = settings.mode;
     options.checksum = settings.checksum;
     if (settings.tables.id() != 0) options.tables = &settings.tables;
-    const Shape shape = codec_shape(settings.chunk);
-    if (!is_swapped(settings))
-        return compress(chunk, dtype_of(settings), shape, settings.bound, options);
-    std::vector<std::byte> values(chunk.begin(), chunk.end());
-    swap_values(values, settings.element_bytes);
-    return compress(values, dtype_of(settings), shape, settings.bound, options);
+    return compress(chunk, dtype, shape, decoded ? lossless() : settings.bound, options);
 }
 
 Result<std::vector<std::byte>> encode_integers(const Settings& settings, Bytes chunk, DType dtype) {
@@ -268,6 +278,34 @@ Status decode_packed(const Settings& settings, Bytes frame, std::span<std::byte>
     return status;
 }
 
+/// The frame of a chunk with kept values, which has as many values as the chunk.
+/// Errors: as read_kept_chunk() and check_frame().
+Result<KeptChunk> read_kept(const Settings& settings, Bytes stored) {
+    auto kept = read_kept_chunk(stored);
+    if (!kept.ok()) return kept.status();
+    const auto info = read_frame_info(kept->frame);
+    if (!info.ok()) return info.status();
+    if (Status status = check_frame(*info, settings); !status.ok()) return status;
+    if (is_float(settings) && settings.complete() && !info->untyped &&
+        info->raw_bytes == settings.chunk_bytes())
+        return kept;
+    return corrupt_chunk("kept values in a dataset that has none");
+}
+
+Status decode_kept(const Settings& settings, Bytes stored, std::span<std::byte> chunk) {
+    const auto kept = read_kept(settings, stored);
+    if (!kept.ok()) return kept.status();
+    if (chunk.size() != settings.chunk_bytes())
+        return {StatusCode::invalid_argument,
+                fmt::format("{} bytes to fill, {} given", settings.chunk_bytes(), chunk.size())};
+    Status status = decompress(kept->frame, chunk, &settings.tables);
+    if (!status.ok()) return status;
+    round_decoded(dtype_of(settings), kept->grid, chunk);
+    status = put_kept(*kept, settings.element_bytes, chunk);
+    if (status.ok() && is_swapped(settings)) swap_values(chunk, settings.element_bytes);
+    return status;
+}
+
 template <class Call>
 auto guarded(Call call) -> decltype(call()) {
     try {
@@ -279,14 +317,16 @@ auto guarded(Call call) -> decltype(call()) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chunk) {
+Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chunk,
+                                            std::optional<Fineness> decoded) {
     return guarded([&]() -> Result<std::vector<std::byte>> {
         if (settings.complete() && chunk.size() != settings.chunk_bytes()) {
             return Status(
                 StatusCode::invalid_argument,
                 fmt::format("{} bytes are no chunk of {}", chunk.size(), settings.chunk_bytes()));
         }
-        if (settings.complete() && is_float(settings)) return encode_floats(settings, chunk);
+        if (settings.complete() && is_float(settings)) 
+            return encode_floats(settings, chunk, decoded);
         const bool lossy = settings.bound.kind != ErrorBound::Kind::lossless;
         if (lossy && settings.element != Element::bytes) {
             return Status(StatusCode::invalid_argument,
@@ -301,7 +341,24 @@ Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chun
     });
 }
 
+std::optional<Fineness> finest_grid(const Settings& settings, Bytes stored) {
+    if (!is_float(settings) || settings.bound.kind == ErrorBound::Kind::lossless)
+        return std::nullopt;
+    if (is_kept_chunk(stored)) {
+        const auto kept = read_kept_chunk(stored);
+        return kept.ok() ? kept->finest : std::nullopt;
+    }
+    const auto info = read_frame_info(stored);  // of packed frames and bundles: an error
+    const bool exact = info.ok() && info->bound.kind == ErrorBound::Kind::lossless;
+    return exact ? std::nullopt : std::optional(k_finest);
+}
+
 Result<std::uint64_t> decoded_bytes(const Settings& settings, Bytes frame) {
+    if (is_kept_chunk(frame)) {
+        const auto kept = read_kept(settings, frame);
+        if (!kept.ok()) return kept.status();
+        return settings.chunk_bytes();
+    }
     if (codec::packed::is_packed_frame(frame)) return packed_bytes(settings, frame);
     if (codec::is_bundle(frame)) {
         const auto bundle = read_bundle(settings, frame);
@@ -316,6 +373,7 @@ Result<std::uint64_t> decoded_bytes(const Settings& settings, Bytes frame) {
 
 Status decode_chunk(const Settings& settings, Bytes frame, std::span<std::byte> chunk) {
     return guarded([&]() -> Status {
+        if (is_kept_chunk(frame)) return decode_kept(settings, frame, chunk);
         if (codec::packed::is_packed_frame(frame)) return decode_packed(settings, frame, chunk);
         if (codec::is_bundle(frame)) return decode_bundle(settings, frame, chunk);
         const auto info = read_frame_info(frame);

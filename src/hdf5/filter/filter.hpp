@@ -10,10 +10,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "caesura/codec.hpp"
+#include "hdf5/filter/grid.hpp"
 
 namespace caesura::hdf5 {
 
@@ -46,6 +48,9 @@ struct Settings {
     /// values are, e.g. 64 x 64 x 64 in a chunk of 262144. Empty: not known, any size goes.
     std::vector<std::uint32_t> chunk;
     TableSet tables;  ///< the shared set that chunks were, or shall be, coded with
+    /// The dataset's fill value as a number of its bytes, where chunks hold their bound however
+    /// often they pass the filter (repeatable.hpp). Nothing: parameters of version 1 or 2.
+    std::optional<std::uint64_t> fill;
     friend bool operator==(const Settings&, const Settings&) = default;
 
     bool complete() const { return element != Element::unknown && !chunk.empty(); }
@@ -64,17 +69,26 @@ Result<std::vector<unsigned>> to_cd_values(const Settings& settings);
 /// version of the full form).
 Result<Settings> parse_cd_values(std::span<const unsigned> cd_values);
 
-/// A full chunk becomes a frame. Values of an unknown type are stored exactly.
+/// A full chunk becomes a frame, or a chunk with kept values. Values of an unknown type are stored
+/// exactly.
+/// @param decoded  the finest grid of all chunks with these settings that this process has decoded
+///                 (finest_grid()): values on it may have been rounded, and stay as they are.
+///                 nullopt: it has decoded none.
 /// Errors: invalid_argument (size; a lossy bound for values of unknown type or shape), no_space.
 Result<std::vector<std::byte>> encode_chunk(const Settings& settings,
-                                            std::span<const std::byte> chunk);
+                                            std::span<const std::byte> chunk,
+                                            std::optional<Fineness> decoded = std::nullopt);
+
+/// The finest grid that values lie on which decoding will give; nullopt: no value was rounded.
+/// Errors: none; of what cannot be decoded it says nothing.
+std::optional<Fineness> finest_grid(const Settings& settings, std::span<const std::byte> stored);
 
 /// How many bytes decode_chunk() will fill: a chunk's, or the frame's own where the settings do not
 /// know. Errors: those of read_frame_info; corrupt (a frame that cannot belong to the dataset,
 /// 4 GiB or more).
 Result<std::uint64_t> decoded_bytes(const Settings& settings, std::span<const std::byte> frame);
 
-/// A frame becomes a full chunk. A frame of fewer values than the chunk (the part of a chunk that
+/// What was stored becomes a full chunk. A frame of fewer values than the chunk (the part of a chunk that
 /// lies inside the array) goes to the corner at index 0 of every axis; the rest becomes zero.
 /// @param chunk  decoded_bytes() bytes.
 /// Errors: those of decoded_bytes and decompress. Safe on any bytes.

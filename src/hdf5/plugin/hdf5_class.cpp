@@ -11,6 +11,7 @@
 #include <cstring>
 #include <new>
 
+#include "hdf5/filter/decoded_marks.hpp"
 #include "hdf5/filter/filter.hpp"
 #include "hdf5/plugin/set_local.hpp"
 
@@ -24,7 +25,15 @@ using Bytes = std::span<const std::byte>;
 
 Bytes bytes_of(const void* data, std::size_t n) { return {static_cast<const std::byte*>(data), n}; }
 
-std::size_t decode(const Settings& settings, std::size_t n, std::size_t* capacity, void** buffer) {
+/// A name of the parameters: datasets that share it share what has been decoded of them.
+std::uint64_t name_of(std::span<const unsigned> values) {
+    std::uint64_t name = 0xcbf29ce484222325U;  // FNV-1a
+    for (const unsigned value : values) name = (name ^ value) * 0x100000001b3U;
+    return name;
+}
+
+std::size_t decode(const Settings& settings, std::uint64_t name, std::size_t n,
+                   std::size_t* capacity, void** buffer) {
     const auto wanted = decoded_bytes(settings, bytes_of(*buffer, n));
     if (!wanted.ok() || *wanted == 0) return 0;
     const auto chunk_bytes = static_cast<std::size_t>(*wanted);
@@ -36,16 +45,19 @@ std::size_t decode(const Settings& settings, std::size_t n, std::size_t* capacit
         std::free(chunk);
         return 0;
     }
+    if (const auto finest = finest_grid(settings, bytes_of(*buffer, n)))
+        note_decoded(name, *finest);
     std::free(*buffer);
     *buffer = chunk;
     *capacity = chunk_bytes;
     return chunk_bytes;
 }
 
-std::size_t encode(const Settings& settings, std::size_t n, std::size_t* capacity, void** buffer) {
-    const auto frame = encode_chunk(settings, bytes_of(*buffer, n));
+std::size_t encode(const Settings& settings, std::uint64_t name, std::size_t n,
+                   std::size_t* capacity, void** buffer) {
+    const auto frame = encode_chunk(settings, bytes_of(*buffer, n), finest_decoded(name));
     if (!frame.ok()) return 0;
-    if (frame->size() > *capacity) {  // at most k_frame_overhead_bytes more
+    if (frame->size() > *capacity) {  // a little more, or what is kept
         void* larger = std::malloc(frame->size());
         if (larger == nullptr) return 0;
         std::free(*buffer);
@@ -62,8 +74,9 @@ std::size_t filter(unsigned flags, std::size_t n_values, const unsigned* values,
         const auto settings = parse_cd_values({values, n_values});
         if (!settings.ok()) return 0;
         const bool reverse = (flags & H5Z_FLAG_REVERSE) != 0;
-        return reverse ? decode(*settings, n, capacity, buffer)
-                       : encode(*settings, n, capacity, buffer);
+        const std::uint64_t name = name_of({values, n_values});
+        return reverse ? decode(*settings, name, n, capacity, buffer)
+                       : encode(*settings, name, n, capacity, buffer);
     } catch (const std::bad_alloc&) {
         return 0;
     }

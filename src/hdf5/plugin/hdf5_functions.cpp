@@ -1,5 +1,6 @@
 #include "hdf5/plugin/hdf5_functions.hpp"
 
+#include <H5Dpublic.h>
 #include <H5Epublic.h>
 #include <dlfcn.h>
 
@@ -12,6 +13,7 @@ namespace {
 
 static_assert(sizeof(hid_t) == 8, "HDF5 1.8 and older have ids of 4 bytes");
 static_assert(sizeof(hsize_t) == 8 && sizeof(herr_t) == 4 && sizeof(H5T_class_t) == 4);
+static_assert(sizeof(H5D_fill_value_t) == sizeof(int) && H5D_FILL_VALUE_UNDEFINED == 0);
 static_assert(H5T_FLOAT == 1 && H5T_ARRAY == 10 && H5T_ORDER_LE == 0 && H5T_ORDER_BE == 1 &&
               H5T_NORM_IMPLIED == 0);
 
@@ -27,6 +29,8 @@ bool find_all(void* module, Hdf5Functions& functions) {
            find(module, "H5Pmodify_filter", functions.modify_filter) &&
            find(module, "H5Pget_filter2", functions.get_filter) &&
            find(module, "H5Pget_chunk", functions.get_chunk) &&
+           find(module, "H5Pfill_value_defined", functions.fill_defined) &&
+           find(module, "H5Pget_fill_value", functions.get_fill) &&
            find(module, "H5Tget_class", functions.type_class) &&
            find(module, "H5Tget_size", functions.type_size) &&
            find(module, "H5Tget_order", functions.type_order) &&

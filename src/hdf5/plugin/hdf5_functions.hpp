@@ -24,6 +24,8 @@ struct Hdf5Functions {
     H5Z_filter_t (*get_filter)(hid_t, unsigned, unsigned*, std::size_t*, unsigned*, std::size_t,
                                char*, unsigned*) = nullptr;
     int (*get_chunk)(hid_t, int, hsize_t*) = nullptr;
+    herr_t (*fill_defined)(hid_t, int*) = nullptr;  ///< H5D_fill_value_t is an int
+    herr_t (*get_fill)(hid_t, hid_t, void*) = nullptr;
     H5T_class_t (*type_class)(hid_t) = nullptr;
     std::size_t (*type_size)(hid_t) = nullptr;
     H5T_order_t (*type_order)(hid_t) = nullptr;

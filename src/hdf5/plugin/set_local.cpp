@@ -1,5 +1,6 @@
 #include "hdf5/plugin/set_local.hpp"
 
+#include <H5Dpublic.h>
 #include <fmt/format.h>
 
 #include <array>
@@ -151,6 +152,24 @@ Status describe_chunk(const Hdf5Functions& hdf5, hid_t list, Settings& settings)
     return {};
 }
 
+/// The dataset's fill value, a number of its bytes; 0 where none is defined.
+Result<std::uint64_t> fill_of(const Hdf5Functions& hdf5, hid_t list, hid_t type,
+                              const Settings& settings) {
+    int defined = H5D_FILL_VALUE_UNDEFINED;
+    if (hdf5.fill_defined(list, &defined) < 0)
+        return refused("the creation list does not tell its fill value");
+    if (defined == H5D_FILL_VALUE_UNDEFINED) return 0;
+    std::array<unsigned char, sizeof(std::uint64_t)> bytes{};
+    if (hdf5.get_fill(list, type, bytes.data()) < 0)
+        return refused("the creation list does not give its fill value");
+    std::uint64_t fill = 0;
+    for (std::size_t i = 0; i < settings.element_bytes; ++i) {
+        const std::size_t power = settings.big_endian ? settings.element_bytes - 1 - i : i;
+        fill |= std::uint64_t{bytes[i]} << (8 * power);
+    }
+    return fill;
+}
+
 /// Is ours the filter that sees the values as they are?
 bool comes_first(const Hdf5Functions& hdf5, hid_t list) {
     unsigned flags = 0;
@@ -170,6 +189,8 @@ Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
         chunk->push_back(settings->chunk.back());
         if (settings->chunk == *chunk) return {};  // all is said
     }
+    // Complete parameters are those of whoever writes chunks of its own.
+    const bool may_add_fill = !settings->complete();
     describe_type(hdf5, type, *settings);
     if (settings->element_bytes == 0) return refused("HDF5 does not tell the size of a value");
     if (comes_first(hdf5, list)) {
@@ -183,6 +204,14 @@ Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
         }
         settings->element = Element::bytes;
         settings->chunk.clear();  // whatever the filters before it leave
+    }
+    const bool rounds = settings->element != Element::bytes &&
+                        settings->bound.kind != ErrorBound::Kind::lossless;
+    if (!rounds) settings->fill.reset();
+    if (rounds && may_add_fill) {
+        const auto fill = fill_of(hdf5, list, type, *settings);
+        if (!fill.ok()) return fill.status();
+        settings->fill = *fill;
     }
     const auto words = to_cd_values(*settings);
     if (!words.ok()) return words.status();
