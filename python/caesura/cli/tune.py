@@ -39,6 +39,10 @@ _CODEC_HELP = (
     "Try only this one; may be repeated.  [default: caesura, caesura:fast, caesura:strong, "
     "caesura:planes]"
 )
+_MISSING_HELP = (
+    "A value that marks places without data; may be repeated. Fill values, _FillValue and "
+    "missing_value of a dataset, NaN, and extreme values that repeat are left out without it."
+)
 
 
 def tune(
@@ -64,12 +68,7 @@ def tune(
     ] = 32 << 20,
     missing: Annotated[
         list[float] | None,
-        typer.Option(
-            help="A value that marks places without data; may be repeated. Fill values, _FillValue "
-            "and missing_value of a dataset, NaN, and extreme values that repeat are left out "
-            "without it.",
-            show_default=False,
-        ),
+        typer.Option(help=_MISSING_HELP, show_default=False),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Each quantity of one file; writes a configuration.")
