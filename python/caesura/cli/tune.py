@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 _BAR, _BESIDE_BAR = 36, 36  # columns
 _SHOWN_DUMPS = 12
+_MISSING_HELP = (
+    "A value that marks places without data; may be repeated. Fill values, _FillValue and "
+    "missing_value of a dataset, NaN, and extreme values that repeat are left out without it."
+)
 _FIELD_HELP = "A dataset's path or the end of it, an openPMD name, or a pattern."
 _CODEC_HELP = (
     "Try only this one; may be repeated.  [default: caesura, caesura:fast, caesura:strong, "

@@ -63,7 +63,10 @@ Result<std::unique_ptr<Link>> Link::create(StagedLink::Direction direction, int 
 }
 
 Link::~Link() {
-    if (process_.is_forked()) return base::Process::leave(staged_);
+    if (process_.is_forked()) {
+        base::Process::leave(staged_);
+        return;
+    }
     const OnDevice on(ordinal_);
     staged_.reset();
     if (stream_ != nullptr) {
