@@ -14,13 +14,13 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::array k_magic = {std::byte{0x8a}, std::byte{0x43}, std::byte{0x4b}, std::byte{0x43}};
-constexpr std::uint8_t k_version = 1;
+constexpr std::array k_kept_magic = {std::byte{0x8a}, std::byte{0x43}, std::byte{0x4b}, std::byte{0x43}};
+constexpr std::uint8_t k_kept_version = 1;
 constexpr std::size_t k_head_bytes = 36;
 constexpr std::size_t k_checked_bytes = 28;
 constexpr std::int32_t k_nothing_rounded = std::numeric_limits<std::int32_t>::min();
 
-Status corrupt(std::string what) {
+Status broken_chunk(std::string what) {
     return {StatusCode::corrupt, "chunk with kept values: " + std::move(what)};
 }
 
@@ -30,7 +30,7 @@ Result<std::vector<std::byte>> unpack(Bytes frame, std::uint64_t most) {
     const auto info = read_frame_info(frame);
     if (!info.ok()) return info.status();
     if (!info->untyped || info->raw_bytes > most)
-        return corrupt(fmt::format("{} bytes of values or runs", info->raw_bytes));
+        return broken_chunk(fmt::format("{} bytes of values or runs", info->raw_bytes));
     std::vector<std::byte> raw(static_cast<std::size_t>(info->raw_bytes));
     if (Status status = decompress(frame, raw); !status.ok()) return status;
     return raw;
@@ -39,19 +39,19 @@ Result<std::vector<std::byte>> unpack(Bytes frame, std::uint64_t most) {
 }  // namespace
 
 bool is_kept_chunk(Bytes stored) {
-    return stored.size() >= k_magic.size() &&
-           std::memcmp(stored.data(), k_magic.data(), k_magic.size()) == 0;
+    return stored.size() >= k_kept_magic.size() &&
+           std::memcmp(stored.data(), k_kept_magic.data(), k_kept_magic.size()) == 0;
 }
 
 Result<KeptChunk> read_kept_chunk(Bytes stored) {
-    if (!is_kept_chunk(stored) || stored.size() < k_head_bytes) return corrupt("it ends early");
+    if (!is_kept_chunk(stored) || stored.size() < k_head_bytes) return broken_chunk("it ends early");
     codec::ByteReader in(stored);
-    in.skip_to(k_magic.size());
-    if (const unsigned version = in.u8(); version != k_version)
+    in.skip_to(k_kept_magic.size());
+    if (const unsigned version = in.u8(); version != k_kept_version)
         return Status(StatusCode::unsupported,
                       fmt::format("chunk with kept values: version {}; this is version {}: install "
                                   "a newer libh5caesura",
-                                  version, k_version));
+                                  version, k_kept_version));
     const unsigned kind = in.u8();
     const bool reserved = in.u8() != 0 || in.u8() != 0;
     KeptChunk chunk;
@@ -61,11 +61,11 @@ Result<KeptChunk> read_kept_chunk(Bytes stored) {
     const std::uint64_t runs = in.u32();
     const std::uint64_t values = in.u32();
     if (in.u64() != codec::checksum(stored.first(k_checked_bytes), 0))
-        return corrupt("its checksum is another");
+        return broken_chunk("its checksum is another");
     const bool fits = stored.size() - k_head_bytes == frame + runs + values;
     if (kind > static_cast<unsigned>(Grid::Kind::significant) || reserved || !fits ||
         chunk.grid.fineness > k_finest || chunk.grid.fineness < -k_finest || finest > k_finest)
-        return corrupt("its head says what cannot be");
+        return broken_chunk("its head says what cannot be");
     chunk.grid.kind = static_cast<Grid::Kind>(kind);
     if (finest != k_nothing_rounded) chunk.finest = finest;
     chunk.frame = in.bytes(frame);
@@ -95,7 +95,7 @@ Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
     }
     codec::Output out;
     codec::ByteWriter to(out);
-    to.bytes(k_magic).u8(k_version).u8(static_cast<std::uint8_t>(chunk.grid.kind)).u8(0).u8(0);
+    to.bytes(k_kept_magic).u8(k_kept_version).u8(static_cast<std::uint8_t>(chunk.grid.kind)).u8(0).u8(0);
     to.u32(static_cast<std::uint32_t>(chunk.grid.fineness));
     to.u32(static_cast<std::uint32_t>(chunk.finest.value_or(k_nothing_rounded)));
     to.u32(static_cast<std::uint32_t>(chunk.frame.size()));
@@ -112,7 +112,7 @@ Status put_kept(const KeptChunk& chunk, std::size_t value_bytes, std::span<std::
     if (!packed.ok()) return packed.status();
     const auto kept = unpack(chunk.values, values.size());
     if (!kept.ok()) return kept.status();
-    if (packed->size() % sizeof(KeptRun) != 0) return corrupt("half a run");
+    if (packed->size() % sizeof(KeptRun) != 0) return broken_chunk("half a run");
     std::uint64_t at = 0;
     std::size_t taken = 0;
     for (std::size_t i = 0; i < packed->size(); i += sizeof(KeptRun)) {
@@ -121,12 +121,12 @@ Status put_kept(const KeptChunk& chunk, std::size_t value_bytes, std::span<std::
         at += run.skipped;
         const std::size_t bytes = std::size_t{run.length} * value_bytes;
         if (at + run.length > count || bytes > kept->size() - taken)
-            return corrupt(fmt::format("a run of {} values at {} of {}", run.length, at, count));
+            return broken_chunk(fmt::format("a run of {} values at {} of {}", run.length, at, count));
         std::memcpy(values.data() + at * value_bytes, kept->data() + taken, bytes);
         at += run.length;
         taken += bytes;
     }
-    if (taken != kept->size()) return corrupt("values that are in no run");
+    if (taken != kept->size()) return broken_chunk("values that are in no run");
     return {};
 }
 

@@ -130,9 +130,10 @@ class Encoder {
             n_numbers_ += value != T{0};
             if (!decoded_ || on_old_grid[i] != value) continue;
             roles_[i] = Role::old;
+            has_old_ = true;
             n_old_ += value != T{0};
         }
-        bound_ = resolved_bound(settings_.bound, low, high, n_old_ > 0);
+        bound_ = resolved_bound(settings_.bound, low, high, has_old_);
     }
 
     /// Has the second half not been written? Then the chunk will come again.
@@ -263,6 +264,7 @@ class Encoder {
     std::vector<T> values_;
     std::vector<Role> roles_;
     std::size_t n_fill_ = 0;     // of a range
+    bool has_old_ = false;
     std::size_t n_old_ = 0;      // without zeros, which lie on every grid
     std::size_t n_numbers_ = 0;  // finite, not 0, not the fill value of a range
     std::size_t after_last_ = 0;  // index behind the last value that is not the fill value
