@@ -26,10 +26,10 @@ HERE = ROOT / "tests" / "stand_in" / "suites"
 REQUIREMENTS = ROOT / "tools" / "requirements-suites.txt"
 NETCDF = "4.9.3"
 GROUPS = ("attribute", "dataset", "datatype", "file", "group", "link", "misc", "object")
-TESTPHDF5 = (
-    "testphdf5 t_dset t_file t_file_image t_mdset t_ph5basic t_coll_chunk t_span_tree "
-    "t_chunk_alloc t_filter_read t_prop t_coll_md t_oflush"
-).split()
+TESTPHDF5 = [
+    *("testphdf5", "t_dset", "t_file", "t_file_image", "t_mdset", "t_ph5basic", "t_coll_chunk"),
+    *("t_span_tree", "t_chunk_alloc", "t_filter_read", "t_prop", "t_coll_md", "t_oflush"),
+]
 SINGLE = ("t_pread", "t_shapesame", "t_filters_parallel", "t_pmulti_dset", "t_pshutdown")
 NETCDF_OPTIONS = {
     "CMAKE_BUILD_TYPE": "None",
@@ -115,7 +115,8 @@ def with_mpi(place: Path) -> None:
 
 def python() -> Path:
     """An interpreter that finds parallel h5py and pytest. Raises Unavailable."""
-    parallel = parallel_python.ensure()
+    given = os.environ.get("CAESURA_PARALLEL_PYTHON")
+    parallel = Path(given) if given else parallel_python.ensure()
     if parallel is None:
         raise Unavailable("there is no Python with parallel h5py (PyPI cannot be reached?)")
     # A child of mpirun finds h5py by a .pth file: what is in that environment stays as it is.
