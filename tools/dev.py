@@ -24,6 +24,7 @@ import machine
 import parallel_python
 import sanitizers
 import site_docs
+import suites
 from stages import (
     LOGS,
     OUT,
@@ -224,6 +225,12 @@ def torture(options: argparse.Namespace) -> int:
     return code | run("killed", "killable") | run("closed_killed", "plotfiles")
 
 
+def stand_in(options: argparse.Namespace) -> int:
+    """The suites of others, natively and under the connector: tools/suites.py."""
+    build("", "caesura_vol", "h5caesura")
+    return suites.run(options.suites, build_dir() / "vol", build_dir() / "plugins")
+
+
 def clean(options: argparse.Namespace) -> int:
     """Remove build trees and out/; with --all the Python environments too."""
     places = [build_dir(), *(build_dir(s) for s in sanitizers.EVERY), bench_gpu.TREE, OUT]
@@ -294,6 +301,17 @@ def parser() -> argparse.ArgumentParser:
     )
     which.add_argument("--runs", type=int, default=100)
     which.add_argument("--sanitize", choices=sanitizers.ROOMS, default="")
+    which = add(
+        "stand-in", stand_in, "hold the connector to native HDF5 by the test suites of others"
+    )
+    which.add_argument(
+        "--suites",
+        nargs="*",
+        metavar="NAME",
+        required=True,
+        choices=suites.NAMES,
+        help="all of them, or of " + ", ".join(suites.NAMES),
+    )
     which = add("clean", clean, "remove build trees and out/")
     which.add_argument("--all", action="store_true", help="the Python environments too")
     return top
