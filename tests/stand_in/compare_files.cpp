@@ -51,17 +51,7 @@ void tell_extent(hid_t space, Outcome& out) {
         out.text("extent", fmt::format("{} of {}", now[i], most[i]));
 }
 
-void tell_type(hid_t type, Outcome& out) {
-    out.number("class of type", H5Tget_class(type));
-    out.number("size of type", static_cast<long long>(H5Tget_size(type)));
-    const hid_t plain = H5Tcopy(type);  // of a named one, the type alone
-    unsigned char code[8192];
-    std::size_t bytes = 0;
-    if (H5Tcommitted(type) <= 0 && H5Tencode(plain, nullptr, &bytes) >= 0 && bytes < sizeof code &&
-        H5Tencode(plain, code, &bytes) >= 0)
-        out.bytes("type", code, bytes);
-    H5Tclose(plain);
-}
+void tell_type(hid_t type, Outcome& out) { out.text("type", description(type)); }
 
 /// Elements in the type of this machine, read by `read`.
 template <class Read>

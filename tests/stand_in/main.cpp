@@ -95,7 +95,7 @@ void print(const World& world, std::uint64_t seed, const Verdict& verdict, int a
 void start(World& world, const Options& options) {
     MPI_Comm_rank(world.communicator, &world.rank);
     MPI_Comm_size(world.communicator, &world.ranks);
-    world.directory = options.directory;
+    world.base = world.directory = options.directory;
     if (!options.side.empty()) {
         world.by_environment = true;
         world.runs = {options.side == "native", options.side == "ours"};
@@ -108,7 +108,7 @@ void start(World& world, const Options& options) {
             MPI_Abort(world.communicator, 2);
         }
     }
-    if (world.rank == 0 && world.runs[ours]) write_configurations(world.directory);
+    if (world.rank == 0 && world.runs[ours]) write_configurations(world.base);
     MPI_Barrier(world.communicator);
 }
 

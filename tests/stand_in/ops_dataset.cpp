@@ -185,15 +185,8 @@ void tell_space(Side& side, hid_t space) {
 }
 
 void tell_type(Side& side, hid_t type) {
-    side.out.number("class of type", H5Tget_class(type));
-    side.out.number("size of type", static_cast<long long>(H5Tget_size(type)));
     side.out.truth("committed", H5Tcommitted(type));
-    unsigned char code[4096];
-    std::size_t bytes = 0;
-    // What a committed type is encoded as holds its address.
-    if (H5Tcommitted(type) > 0 || H5Tencode(type, nullptr, &bytes) < 0 || bytes > sizeof code) return;
-    if (H5Tencode(type, code, &bytes) >= 0 && !has_references(type) && !varies(type))
-        side.out.bytes("type", code, bytes);
+    side.out.text("type", description(type));
 }
 
 void tell_creation(Side& side, hid_t list) {

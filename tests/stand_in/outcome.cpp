@@ -87,6 +87,34 @@ void flatten(hid_t type, const std::byte* data, std::string& out, std::vector<Fl
     }
 }
 
+/// Members of a compound or an enumeration.
+std::string members_of(hid_t type, H5T_class_t kind) {
+    std::string text = "{";
+    for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+        const auto member = static_cast<unsigned>(i);
+        char* const name = H5Tget_member_name(type, member);
+        text += std::string(name == nullptr ? "?" : name) + ":";
+        H5free_memory(name);
+        if (kind == H5T_COMPOUND) {
+            const hid_t inner = H5Tget_member_type(type, member);
+            text += fmt::format("{}@{} ", description(inner), H5Tget_member_offset(type, member));
+            H5Tclose(inner);
+        } else {
+            char value[16] = {};
+            if (H5Tget_size(type) <= sizeof value) H5Tget_member_value(type, member, value);
+            for (std::size_t b = 0; b < H5Tget_size(type); ++b)
+                text += fmt::format("{:02x}", static_cast<unsigned char>(value[b]));
+            text += " ";
+        }
+    }
+    return text + "}";
+}
+
+std::string description_of_string(hid_t type) {
+    return fmt::format(" variable {} padding {} set {}", H5Tis_variable_str(type) > 0,
+                       static_cast<int>(H5Tget_strpad(type)), static_cast<int>(H5Tget_cset(type)));
+}
+
 double value_at(const std::string& data, const FloatAt& at) {
     if (at.bytes == sizeof(double)) {
         double value;
@@ -135,6 +163,33 @@ std::optional<std::string> data_difference(const Entry& native, const Entry& our
 }
 
 }  // namespace
+
+std::string description(hid_t type) {
+    const H5T_class_t kind = H5Tget_class(type);
+    std::string text = fmt::format("{}/{}", static_cast<int>(kind), H5Tget_size(type));
+    if (kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_BITFIELD)
+        text += fmt::format(" order {} precision {} offset {}", static_cast<int>(H5Tget_order(type)),
+                            H5Tget_precision(type), H5Tget_offset(type));
+    if (kind == H5T_INTEGER) text += fmt::format(" sign {}", static_cast<int>(H5Tget_sign(type)));
+    if (kind == H5T_STRING) text += description_of_string(type);
+    if (kind == H5T_COMPOUND || kind == H5T_ENUM) text += members_of(type, kind);
+    if (kind == H5T_ARRAY) {
+        hsize_t dims[H5S_MAX_RANK] = {};
+        const int rank = H5Tget_array_dims2(type, dims);
+        for (int i = 0; i < rank; ++i) text += fmt::format("[{}]", dims[i]);
+    }
+    if (kind == H5T_ARRAY || kind == H5T_VLEN || kind == H5T_ENUM) {
+        const hid_t inner = H5Tget_super(type);
+        text += " of " + description(inner);
+        H5Tclose(inner);
+    }
+    if (kind == H5T_OPAQUE) {
+        char* const tag = H5Tget_tag(type);
+        text += std::string(" tag ") + (tag == nullptr ? "" : tag);
+        H5free_memory(tag);
+    }
+    return text;
+}
 
 std::string flat(hid_t type, const void* data, std::size_t count, std::vector<FloatAt>* floats) {
     std::string out;

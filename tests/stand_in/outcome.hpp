@@ -52,6 +52,9 @@ class Outcome {
 /// @param bound  floats may be off by so much; 0: none may.
 std::optional<std::string> difference(const Outcome& native, const Outcome& ours, double bound);
 
+/// A type in words, whatever version of the format it is stored in.
+std::string description(hid_t type);
+
 /// Elements without gaps, pointers and handles: what values() keeps.
 /// @param floats  where the floats of this machine lie in it; null: not asked for.
 std::string flat(hid_t type, const void* data, std::size_t count, std::vector<FloatAt>* floats);

@@ -40,14 +40,14 @@ constexpr Configuration k_configurations[] = {
      "bound = 1e-2\n"},
 };
 
-void empty_the_directories(const World& world) {
+/// Directories of this sequence's own: one that failed may have left files open.
+void begin_directories(World& world, std::uint64_t attempt) {
+    std::error_code error;
+    if (world.rank == 0 && world.directory != world.base) fs::remove_all(world.directory, error);
+    world.directory = fmt::format("{}/{}", world.base, attempt);
     if (world.rank == 0)
-        for (const Which side : {native, ours}) {
-            if (!world.runs[side]) continue;
-            std::error_code error;
-            fs::remove_all(world.directory_of(side), error);
-            fs::create_directories(world.directory_of(side), error);
-        }
+        for (const Which side : {native, ours})
+            if (world.runs[side]) fs::create_directories(world.directory_of(side), error);
     MPI_Barrier(world.communicator);
 }
 
@@ -179,7 +179,7 @@ Setting setting_of(std::uint64_t seed, const World& world) {
     Draw draw(mix(seed, 1));
     const Configuration& one = k_configurations[draw.below(std::size(k_configurations))];
     Setting setting;
-    setting.config = fmt::format("{}/{}.toml", world.directory, one.name);
+    setting.config = fmt::format("{}/{}.toml", world.base, one.name);
     setting.bound = one.bound;
     setting.blocks = one.blocks;
     setting.completes = one.completes;
@@ -189,7 +189,8 @@ Setting setting_of(std::uint64_t seed, const World& world) {
 
 Verdict run_sequence(World& world, const Options& options, std::uint64_t seed,
                      const std::vector<std::uint64_t>* kept, Judge* judge) {
-    empty_the_directories(world);
+    static std::uint64_t attempt = 0;
+    begin_directories(world, attempt++);
     world.handles.clear();
     world.unflushed = false;
     Run run{world, options, seed, judge};

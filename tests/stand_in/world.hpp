@@ -40,7 +40,7 @@ struct World {
     MPI_Comm communicator = MPI_COMM_WORLD;
     int rank = 0, ranks = 1;
     std::array<bool, 2> runs = {true, true};  ///< one side alone, if processes are compared
-    std::string directory;
+    std::string base, directory;  ///< of all sequences; of the one that runs
     hid_t connector = H5I_INVALID_HID;
     void* info = nullptr;  ///< for H5Pset_vol
     bool by_environment = false;
