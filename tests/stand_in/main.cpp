@@ -3,6 +3,7 @@
 //
 // One line of output for each sequence that failed, and one at the end:
 //   DIFFERENCE seed=.. step=.. op=.. facts=.. what=..      STEPS 0,3,9      DONE sequences=.. calls=..
+#include <execinfo.h>
 #include <hdf5.h>
 #include <signal.h>
 #include <unistd.h>
@@ -27,15 +28,23 @@ void say_where(const char* what) {
     if (n > 0 && write(1, text, static_cast<std::size_t>(n)) < 0) _exit(9);
 }
 
+/// The innermost calls, for whoever reads the log.
+void say_calls() {
+    void* calls[40];
+    backtrace_symbols_fd(calls, backtrace(calls, 40), 1);
+}
+
 void on_crash(int number) {
     const char* what = number == SIGSEGV ? "CRASH SIGSEGV" : number == SIGABRT ? "CRASH SIGABRT" : "CRASH signal";
     say_where(what);
+    say_calls();
     signal(number, SIG_DFL);
     raise(number);
 }
 
 void on_alarm(int) {
     say_where("HANG");
+    say_calls();
     _exit(14);
 }
 

@@ -1,6 +1,7 @@
 // Groups and links of all kinds.
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "step.hpp"
 
@@ -88,11 +89,12 @@ void link_soft(Step& step) {
 
 void link_external(Step& step) {
     Handle* const at = a_place(step);
-    if (at == nullptr || !step.world.setting.mpio) {
+    if (at == nullptr || step.world.setting.mpio) {  // two opens of a file are not noticed there
         step.applies = false;
         return;
     }
-    const std::string file = std::string(1, "abc"[step.draw.below(3)]) + ".h5";
+    const std::string file =
+        std::filesystem::path(step.world.path(native, static_cast<int>(step.draw.below(3)))).filename();
     const std::string target = "/" + any_name(step.draw), name = any_name(step.draw);
     step.code("H5Lcreate_external(\"{}\", \"{}\", {}, \"{}\", H5P_DEFAULT, H5P_DEFAULT);", file,
               target, at->name, name);

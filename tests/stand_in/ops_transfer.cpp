@@ -79,14 +79,22 @@ bool has_filters(const Step& step, const Handle& dataset) {
     return filters > 0;
 }
 
+/// HDF5 1.14.5 loses a collective write of a chunk with filters after a transfer that converts.
+void keep_type(const Step& step, Piece& piece) {
+    if (step.world.setting.mpio && has_filters(step, *piece.dataset))
+        piece.memory = piece.known.type;
+}
+
 void write(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
     if (dataset == nullptr) return;
     Draw mine = step.own_draw();
     // Parallel HDF5 writes datasets with filters collectively alone.
-    const bool collective = is_collective(step, has_filters(step, *dataset));
-    const auto piece = draw_piece(step, dataset, mine, part_to_write(step, dataset));
+    const bool filtered = has_filters(step, *dataset);
+    const bool collective = is_collective(step, filtered);
+    auto piece = draw_piece(step, dataset, mine, part_to_write(step, dataset));
     if (!piece) return;
+    keep_type(step, *piece);
     Values values(piece->memory.id, piece->selection.memory_count);
     values.fill(Draw(mine.next()), step.world.setting.bound == 0);
     step.code("fill(buffer, {}, {}); H5Dwrite({}, {}, {}, {}, {}, buffer);",
@@ -105,9 +113,25 @@ void write(Step& step) {
     step.world.unflushed = true;
 }
 
-/// What others wrote is read collectively, or after a flush.
-bool read_must_be_collective(const Step& step) {
-    return step.world.unflushed && !step.world.alone();
+/// What others wrote is read collectively, or after a flush. Where there are filters HDF5 1.14.5
+/// keeps chunks that were read independently, whatever is written to them collectively.
+bool read_must_be_collective(const Step& step, const Handle* dataset) {
+    if (step.world.unflushed && !step.world.alone()) return true;
+    return step.world.setting.mpio && dataset != nullptr && has_filters(step, *dataset);
+}
+
+/// Of what a transfer has put into memory.
+void tell_values(const Step& step, Side& side, const Piece& piece, const Values& values) {
+    const hid_t memory = piece.selection.memory;
+    if (!step.world.setting.mpio || memory == H5S_ALL || varies(piece.memory.id))
+        return side.out.values("values", piece.memory.id, values.data(), values.count());
+    // HDF5 1.14.5 converts in the application's buffer there, and spoils the gaps in it.
+    const auto count = static_cast<std::size_t>(H5Sget_select_npoints(memory));
+    Values selected(piece.memory.id, count);
+    if (count > 0)
+        H5Dgather(memory, values.data(), piece.memory.id, selected.size(), selected.data(), nullptr,
+                  nullptr);
+    side.out.values("values", piece.memory.id, selected.data(), count);
 }
 
 void read_piece(Step& step, const Piece& piece, bool collective) {
@@ -124,7 +148,7 @@ void read_piece(Step& step, const Piece& piece, bool collective) {
         if (side.out.result("H5Dread",
                             H5Dread(side.of(*piece.dataset), piece.memory.id, selection.memory,
                                     selection.file, list, values.data())))
-            side.out.values("values", piece.memory.id, values.data(), values.count());
+            tell_values(step, side, piece, values);
         H5Pclose(list);
     });
     wait_for_all(step);
@@ -134,9 +158,11 @@ void read(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
     if (dataset == nullptr) return;
     Draw mine = step.own_draw();
-    const bool collective = is_collective(step, read_must_be_collective(step));
-    if (const auto piece = draw_piece(step, dataset, mine, Part::all))
-        read_piece(step, *piece, collective);
+    const bool collective = is_collective(step, read_must_be_collective(step, dataset));
+    auto piece = draw_piece(step, dataset, mine, Part::all);
+    if (!piece) return;
+    keep_type(step, *piece);
+    read_piece(step, *piece, collective);
 }
 
 void read_everything(Step& step) {
@@ -147,7 +173,8 @@ void read_everything(Step& step) {
     Piece piece{dataset, *known, memory_type_of(step, known->type), {}};
     piece.selection.memory_count = 1;
     for (const hsize_t length : known->dims) piece.selection.memory_count *= length;
-    read_piece(step, piece, is_collective(step, read_must_be_collective(step)));
+    keep_type(step, piece);
+    read_piece(step, piece, is_collective(step, read_must_be_collective(step, dataset)));
 }
 
 /// Two datasets at once, which HDF5 takes from one file alone.
@@ -159,11 +186,14 @@ void read_or_write_two(Step& step, bool writes) {
     }
     Draw mine = step.own_draw();
     const bool must = writes ? has_filters(step, *first) || has_filters(step, *second)
-                             : read_must_be_collective(step);
+                             : read_must_be_collective(step, first) ||
+                                   read_must_be_collective(step, second);
     const bool collective = is_collective(step, must);
-    const auto a = draw_piece(step, first, mine, writes ? part_to_write(step, first) : Part::all);
-    const auto b = draw_piece(step, second, mine, writes ? part_to_write(step, second) : Part::all);
+    auto a = draw_piece(step, first, mine, writes ? part_to_write(step, first) : Part::all);
+    auto b = draw_piece(step, second, mine, writes ? part_to_write(step, second) : Part::all);
     if (!a || !b) return;
+    keep_type(step, *a);
+    keep_type(step, *b);
     step.code("{}(2, {{{}, {}}}, ...); /* {} */", writes ? "H5Dwrite_multi" : "H5Dread_multi",
               first->name, second->name, collective ? "collectively" : "alone");
     Values x(a->memory.id, a->selection.memory_count), y(b->memory.id, b->selection.memory_count);
@@ -187,8 +217,8 @@ void read_or_write_two(Step& step, bool writes) {
             void* buffers[] = {p.data(), q.data()};
             if (side.out.result("H5Dread_multi",
                                 H5Dread_multi(2, ids, types, memories, files, list, buffers))) {
-                side.out.values("first", a->memory.id, p.data(), p.count());
-                side.out.values("second", b->memory.id, q.data(), q.count());
+                tell_values(step, side, *a, p);
+                tell_values(step, side, *b, q);
             }
         }
         H5Pclose(list);
@@ -206,7 +236,7 @@ void transform(Step& step) {
     if (dataset == nullptr) return;
     const auto known = look_at(step, *dataset);
     if (!known || H5Tget_class(known->type.id) != H5T_FLOAT || step.world.setting.bound > 0 ||
-        read_must_be_collective(step)) {
+        read_must_be_collective(step, dataset)) {
         step.applies = false;
         return;
     }

@@ -30,6 +30,13 @@ KNOWN = HERE / "known_differences.toml"
 MOST_SHRUNK = 5  # failures of one kind are alike
 
 
+def kind_of(operation: str, what: str) -> str:
+    """Failures of one cause mostly have one."""
+    plain = re.sub(r"(bytes differ).*", r"\1", what)
+    plain = re.sub(r"\b[0-9.e+-]*[0-9][0-9a-f]*\b", "N", plain)
+    return f"{operation}: {plain[:120]}"
+
+
 @dataclass
 class Failure:
     """A sequence that did not come out alike."""
@@ -42,10 +49,11 @@ class Failure:
     setting: str = ""
     step: int = 0
     steps: list[int] = field(default_factory=list)
+    calls: str = ""  # the innermost, where the process ended
 
     def kind(self) -> str:
         """Without numbers: what fails in the same way has the same."""
-        return f"{self.operation}: {re.sub(r'[-0-9.e+]*[0-9]', 'N', self.what)[:120]}"
+        return kind_of(self.operation, self.what)
 
     def line(self) -> str:
         """All that is needed to see it again."""
@@ -138,6 +146,12 @@ def read_output(text: str, ranks: int, code: int) -> Batch:
     return Batch(list(failures.values()), calls, ended, attempts, text)
 
 
+def calls_of(text: str) -> str:
+    """The functions that a crashed process was in."""
+    names = re.findall(r"lib(?:hdf5|caesura_vol)\S*\(([^+)]*\+0x[0-9a-f]+)\)", text)
+    return " < ".join(name for name in names[:14])
+
+
 class Tester:
     """Runs sequences and collects what fails."""
 
@@ -178,6 +192,7 @@ class Tester:
                 seed += count
                 continue
             failure = batch.ended_early
+            failure.calls = calls_of(batch.text)
             self.failures.append(failure)
             if failure.seed < seed or failure.step >= 1000:  # at the end of all
                 self.sequences += count
@@ -210,7 +225,8 @@ class Tester:
                 said = [m for m in LINE.finditer(batch.text) if int(m.group(2)) == attempt]
                 alike = f"ALIKE seed={failure.seed} attempt={attempt}\n" in batch.text
                 if said:
-                    results.append(any(m.group(7) == failure.operation for m in said))
+                    kinds = [kind_of(m.group(7), m.group(9)) for m in said]
+                    results.append(failure.kind() in kinds)
                 elif alike:
                     results.append(False)
                 else:  # it ended here
@@ -246,6 +262,8 @@ class Tester:
         batch = self.run(failure.seed, failure.ranks, keep=",".join(map(str, steps)), show=1)
         program = re.search(r"PROGRAM\n(.*?)END\n", batch.text, re.S)
         said = LINE.search(batch.text)
+        if failure.calls:
+            print(f"  in {failure.calls}")
         return (
             f"{failure.line()}\n  steps {','.join(map(str, steps))}\n"
             f"  {said.group(9)[:300] if said else failure.what}\n"

@@ -151,7 +151,7 @@ Type some(Step& step, int depth, bool may_vary) {
     if (which < 91) return compound(step, depth, may_vary);
     if (which < 95) return array(step, depth, may_vary);
     if (which < 98 && may_vary) return sequence(step);
-    return depth == 0 ? Type{H5T_STD_REF_OBJ, "H5T_STD_REF_OBJ"} : some_number(step);
+    return depth == 0 && may_vary ? Type{H5T_STD_REF_OBJ, "H5T_STD_REF_OBJ"} : some_number(step);
 }
 
 template <class T>

@@ -38,6 +38,7 @@ class Values {
     void* data() { return bytes_.data(); }
     const void* data() const { return bytes_.data(); }
     std::size_t count() const { return count_; }
+    std::size_t size() const { return bytes_.size(); }
     hid_t type() const { return type_; }
 
   private:
