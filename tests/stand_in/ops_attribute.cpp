@@ -42,7 +42,8 @@ void open(Step& step) {
     Handle* const object = an_object(step);
     if (object == nullptr) return;
     const std::string name = some_attribute(step.draw);
-    const std::uint64_t how = step.draw.below(3);
+    // A bound has attributes of its own, so their numbers are others.
+    const std::uint64_t how = step.world.setting.bound > 0 ? 2 : step.draw.below(3);
     step.code("hid_t {} = H5Aopen({}, \"{}\", H5P_DEFAULT);", step.variable('a'), object->name, name);
     Pair made = k_no_ids;
     step.both([&](Side& side) {

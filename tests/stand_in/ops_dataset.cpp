@@ -72,11 +72,9 @@ void set_fill(Step& step, const Creation& creation, const Type& type) {
                   bytes);
         step.fact("fill");
     }
-    if (draw.chance(15)) {
-        const auto when = draw.any_of({H5D_FILL_TIME_ALLOC, H5D_FILL_TIME_IFSET});
-        H5Pset_fill_time(creation.list, when);
-        step.code("H5Pset_fill_time({}, {});", creation.code, static_cast<int>(when));
-    }
+    // Without that, or a fill value, what is allocated and not written holds anything.
+    H5Pset_fill_time(creation.list, H5D_FILL_TIME_ALLOC);
+    step.code("H5Pset_fill_time({}, H5D_FILL_TIME_ALLOC);", creation.code);
     if (draw.chance(20)) {
         const auto when =
             draw.any_of({H5D_ALLOC_TIME_EARLY, H5D_ALLOC_TIME_LATE, H5D_ALLOC_TIME_INCR});

@@ -118,10 +118,9 @@ void flush_or_refresh(Step& step) {
     Handle* const object = step.pick({Kind::dataset, Kind::group});
     if (object == nullptr) return;
     const bool is_dataset = object->kind == Kind::dataset;
-    const std::uint64_t how = step.draw.below(4);
+    const std::uint64_t how = step.draw.below(4);  // refreshing is seldom of use
     static const char* const names[] = {"H5Oflush", "H5Dflush", "H5Orefresh", "H5Drefresh"};
-    // Refreshing throws away what is not flushed; parallel HDF5 refuses neither and defines neither.
-    if (step.world.setting.mpio && how >= 2) {
+    if (step.world.setting.mpio) {  // parallel HDF5 has none of these
         step.applies = false;
         return;
     }
@@ -184,10 +183,12 @@ void use_type(Step& step) {
               "H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);",
               step.variable('d'), at->name, name, type->name, length);
     const hid_t space = step.own(H5Screate_simple(1, &length, nullptr));
+    const hid_t list = step.own(H5Pcreate(H5P_DATASET_CREATE));
+    H5Pset_fill_time(list, H5D_FILL_TIME_ALLOC);
     Pair made = k_no_ids;
     step.both([&](Side& side) {
         made[side.which] = H5Dcreate2(side.of(*at), name.c_str(), side.of(*type), space, H5P_DEFAULT,
-                                      H5P_DEFAULT, H5P_DEFAULT);
+                                      list, H5P_DEFAULT);
         side.out.result("H5Dcreate2", made[side.which]);
     });
     step.keep(Kind::dataset, made, 'd', at->file);

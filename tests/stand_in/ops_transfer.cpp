@@ -1,5 +1,6 @@
 // H5Dwrite and H5Dread, of one dataset or of several.
 #include <algorithm>
+#include <cstring>
 
 #include "spaces.hpp"
 #include "types.hpp"
@@ -177,10 +178,20 @@ void read_everything(Step& step) {
     read_piece(step, piece, is_collective(step, read_must_be_collective(step, dataset)));
 }
 
+/// By two identifiers, too.
+bool are_one(const Step& step, const Handle& a, const Handle& b) {
+    H5O_info2_t first{}, second{};
+    const Which side = step.world.leader();
+    H5Oget_info3(a.id[side], &first, H5O_INFO_BASIC);
+    H5Oget_info3(b.id[side], &second, H5O_INFO_BASIC);
+    return std::memcmp(&first.token, &second.token, sizeof first.token) == 0;
+}
+
 /// Two datasets at once, which HDF5 takes from one file alone.
 void read_or_write_two(Step& step, bool writes) {
     Handle *const first = step.pick({Kind::dataset}), *const second = step.pick({Kind::dataset});
-    if (first == nullptr || second == nullptr || first == second || first->file != second->file) {
+    if (first == nullptr || second == nullptr || first->file != second->file ||
+        are_one(step, *first, *second)) {
         step.applies = false;
         return;
     }
