@@ -47,8 +47,7 @@ void tell_extent(hid_t space, Outcome& out) {
     hsize_t now[H5S_MAX_RANK] = {}, most[H5S_MAX_RANK] = {};
     out.number("class of extent", H5Sget_simple_extent_type(space));
     const int axes = H5Sget_simple_extent_dims(space, now, most);
-    for (int i = 0; i < axes; ++i)
-        out.text("extent", fmt::format("{} of {}", now[i], most[i]));
+    for (int i = 0; i < axes; ++i) out.text("extent", fmt::format("{} of {}", now[i], most[i]));
 }
 
 void tell_type(hid_t type, Outcome& out) { out.text("type", description(type)); }
@@ -192,7 +191,8 @@ std::string difference_of_files(const std::string& native, const std::string& ou
             if (!said.empty()) break;
         }
         for (const auto& [path, outcome] : right.outcomes)
-            if (said.empty() && !left.outcomes.contains(path)) said = path + ": there in ours alone";
+            if (said.empty() && !left.outcomes.contains(path))
+                said = path + ": there in ours alone";
     }
     if (a >= 0) H5Fclose(a);
     if (b >= 0) H5Fclose(b);

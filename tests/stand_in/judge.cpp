@@ -43,7 +43,8 @@ Judge::Judge(const std::string& program, const std::string& filters) {
     variables.push_back(nullptr);
     std::string name = program, word = "--judge";
     char* arguments[] = {name.data(), word.data(), nullptr};
-    if (posix_spawn(&process_, program.c_str(), &actions, nullptr, arguments, variables.data()) != 0)
+    if (posix_spawn(&process_, program.c_str(), &actions, nullptr, arguments, variables.data()) !=
+        0)
         process_ = -1;
     posix_spawn_file_actions_destroy(&actions);
     close(to[0]);

@@ -1,8 +1,10 @@
-// Holds the VOL connector to native HDF5: random sequences of HDF5 calls are made natively and under
-// the connector, in two files, and every outcome is compared. run.py starts it, sums up and shrinks.
+// Holds the VOL connector to native HDF5: random sequences of HDF5 calls are made natively and
+// under the connector, in two files, and every outcome is compared. run.py starts it, sums up and
+// shrinks.
 //
 // One line of output for each sequence that failed, and one at the end:
-//   DIFFERENCE seed=.. step=.. op=.. facts=.. what=..      STEPS 0,3,9      DONE sequences=.. calls=..
+//   DIFFERENCE seed=.. step=.. op=.. facts=.. what=..      STEPS 0,3,9      DONE sequences=..
+//   calls=..
 #include <execinfo.h>
 #include <hdf5.h>
 #include <signal.h>
@@ -35,7 +37,9 @@ void say_calls() {
 }
 
 void on_crash(int number) {
-    const char* what = number == SIGSEGV ? "CRASH SIGSEGV" : number == SIGABRT ? "CRASH SIGABRT" : "CRASH signal";
+    const char* what = number == SIGSEGV   ? "CRASH SIGSEGV"
+                       : number == SIGABRT ? "CRASH SIGABRT"
+                                           : "CRASH signal";
     say_where(what);
     say_calls();
     signal(number, SIG_DFL);
@@ -86,15 +90,17 @@ Options parse(int count, char** words) {
 void print(const World& world, std::uint64_t seed, const Verdict& verdict, int attempt,
            const Options& options) {
     std::string steps;
-    for (const std::uint64_t step : verdict.steps) steps += (steps.empty() ? "" : ",") + std::to_string(step);
+    for (const std::uint64_t step : verdict.steps)
+        steps += (steps.empty() ? "" : ",") + std::to_string(step);
     if (verdict.difference)
-        std::printf("DIFFERENCE seed=%llu attempt=%d rank=%d step=%llu steps=%s setting=%s,%s "
-                    "op=%s facts=%s what=%s\n",
-                    static_cast<unsigned long long>(seed), attempt, world.rank,
-                    static_cast<unsigned long long>(verdict.step), steps.c_str(),
-                    std::filesystem::path(world.setting.config).stem().c_str(),
-                    world.setting.mpio ? "mpio" : "own", verdict.operation.c_str(),
-                    verdict.facts.c_str(), verdict.difference->c_str());
+        std::printf(
+            "DIFFERENCE seed=%llu attempt=%d rank=%d step=%llu steps=%s setting=%s,%s "
+            "op=%s facts=%s what=%s\n",
+            static_cast<unsigned long long>(seed), attempt, world.rank,
+            static_cast<unsigned long long>(verdict.step), steps.c_str(),
+            std::filesystem::path(world.setting.config).stem().c_str(),
+            world.setting.mpio ? "mpio" : "own", verdict.operation.c_str(), verdict.facts.c_str(),
+            verdict.difference->c_str());
     else if (!options.kept.empty() && world.rank == 0)
         std::printf("ALIKE seed=%llu attempt=%d\n", static_cast<unsigned long long>(seed), attempt);
     if (options.shows && world.rank == 0) std::printf("PROGRAM\n%sEND\n", verdict.program.c_str());
@@ -124,16 +130,21 @@ void start(World& world, const Options& options) {
 int run(World& world, const Options& options, Judge* judge) {
     long long calls = 0;
     int failed = 0;
-    const int attempts = options.kept.empty() ? options.sequences : static_cast<int>(options.kept.size());
+    const int attempts =
+        options.kept.empty() ? options.sequences : static_cast<int>(options.kept.size());
     for (int i = 0; i < attempts; ++i) {
-        const std::uint64_t seed = options.seed + (options.kept.empty() ? static_cast<std::uint64_t>(i) : 0);
+        const std::uint64_t seed =
+            options.seed + (options.kept.empty() ? static_cast<std::uint64_t>(i) : 0);
         world.setting = setting_of(seed, world);
         if (world.connector >= 0)
-            H5VLconnector_str_to_info(("config=" + world.setting.config).c_str(), world.connector, &world.info);
+            H5VLconnector_str_to_info(("config=" + world.setting.config).c_str(), world.connector,
+                                      &world.info);
         alarm(options.limit_s);
-        const auto* kept = options.kept.empty() ? nullptr : &options.kept[static_cast<std::size_t>(i)];
+        const auto* kept =
+            options.kept.empty() ? nullptr : &options.kept[static_cast<std::size_t>(i)];
         const Verdict verdict = run_sequence(world, options, seed, kept, judge);
-        if (world.info != nullptr) H5VLfree_connector_info(world.connector, std::exchange(world.info, nullptr));
+        if (world.info != nullptr)
+            H5VLfree_connector_info(world.connector, std::exchange(world.info, nullptr));
         calls += verdict.calls;
         failed += verdict.difference.has_value();
         print(world, seed, verdict, i, options);
@@ -152,6 +163,10 @@ int run(World& world, const Options& options, Judge* judge) {
 int main(int count, char** words) {
     using namespace stand_in;
     if (count > 1 && std::strcmp(words[1], "--judge") == 0) return serve_as_judge();
+    if (count > 1 && std::strcmp(words[1], "--faults") == 0) {
+        for (const Fault& one : faults()) std::printf("%s\t%s\n", one.name, one.kind);
+        return 0;
+    }
     const Options options = parse(count, words);
     MPI_Init(&count, &words);
     watch_for_crashes();

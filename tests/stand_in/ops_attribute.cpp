@@ -44,13 +44,14 @@ void open(Step& step) {
     const std::string name = some_attribute(step.draw);
     // A bound has attributes of its own, so their numbers are others.
     const std::uint64_t how = step.world.setting.bound > 0 ? 2 : step.draw.below(3);
-    step.code("hid_t {} = H5Aopen({}, \"{}\", H5P_DEFAULT);", step.variable('a'), object->name, name);
+    step.code("hid_t {} = H5Aopen({}, \"{}\", H5P_DEFAULT);", step.variable('a'), object->name,
+              name);
     Pair made = k_no_ids;
     step.both([&](Side& side) {
         const hid_t id = side.of(*object);
         made[side.which] =
-            how == 0   ? H5Aopen_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, 0, H5P_DEFAULT,
-                                        H5P_DEFAULT)
+            how == 0
+                ? H5Aopen_by_idx(id, ".", H5_INDEX_NAME, H5_ITER_INC, 0, H5P_DEFAULT, H5P_DEFAULT)
             : how == 1 ? H5Aopen_by_name(id, ".", name.c_str(), H5P_DEFAULT, H5P_DEFAULT)
                        : H5Aopen(id, name.c_str(), H5P_DEFAULT);
         side.out.result("H5Aopen", made[side.which]);
@@ -116,14 +117,13 @@ void rename_or_delete(Step& step) {
     if (object == nullptr) return;
     const std::string from = some_attribute(step.draw), to = some_attribute(step.draw);
     const bool deletes = step.draw.chance(50);
-    step.code(
-        "{}({}, \"{}\"{});", deletes ? "H5Adelete" : "H5Arename", object->name, from,
-        deletes ? "" : ", \"" + to + "\"");
+    step.code("{}({}, \"{}\"{});", deletes ? "H5Adelete" : "H5Arename", object->name, from,
+              deletes ? "" : ", \"" + to + "\"");
     step.both([&](Side& side) {
         const hid_t id = side.of(*object);
-        side.out.result(deletes ? "H5Adelete" : "H5Arename",
-                        deletes ? H5Adelete(id, from.c_str())
-                                : H5Arename(id, from.c_str(), to.c_str()));
+        side.out.result(
+            deletes ? "H5Adelete" : "H5Arename",
+            deletes ? H5Adelete(id, from.c_str()) : H5Arename(id, from.c_str(), to.c_str()));
     });
 }
 

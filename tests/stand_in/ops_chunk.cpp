@@ -32,8 +32,8 @@ std::optional<Chunked> pick(Step& step) {
     const int rank = H5Sget_simple_extent_ndims(space);
     step.applies = rank > 0 && H5Pget_layout(list) == H5D_CHUNKED;
     if (!step.applies) return std::nullopt;
-    Chunked found{dataset, Dims(static_cast<std::size_t>(rank)), Dims(static_cast<std::size_t>(rank)),
-                  H5Pget_nfilters(list), 0};
+    Chunked found{dataset, Dims(static_cast<std::size_t>(rank)),
+                  Dims(static_cast<std::size_t>(rank)), H5Pget_nfilters(list), 0};
     H5Sget_simple_extent_dims(space, found.dims.data(), nullptr);
     H5Pget_chunk(list, rank, found.chunk.data());
     const hid_t type = step.own(H5Dget_type(id));
@@ -61,8 +61,9 @@ void ask(Step& step) {
     const auto found = pick(step);
     if (!found) return;
     const Dims at = found->some_offset(step.draw);
-    step.code("/* H5Dget_num_chunks, H5Dget_chunk_info_by_coord, H5Dget_chunk_storage_size({}, {}) */",
-              found->dataset->name, text_of(at));
+    step.code(
+        "/* H5Dget_num_chunks, H5Dget_chunk_info_by_coord, H5Dget_chunk_storage_size({}, {}) */",
+        found->dataset->name, text_of(at));
     const bool same = alike(step);
     step.both([&](Side& side) {
         const hid_t id = side.of(*found->dataset);
@@ -83,8 +84,8 @@ void ask(Step& step) {
         const herr_t status = H5Dget_chunk_storage_size(id, at.data(), &bytes);
         if (same) side.out.result("H5Dget_chunk_storage_size", status);
         // Natively a chunk that is not there has no size, and the call succeeds.
-        side.out.truth("a size is set", status < 0 || side.which == native || bytes != k_unset ||
-                                            (same && !exists));
+        side.out.truth("a size is set",
+                       status < 0 || side.which == native || bytes != k_unset || (same && !exists));
         Seen seen;
         side.out.result("H5Dchunk_iter", H5Dchunk_iter(id, H5P_DEFAULT, note, &seen));
         if (same) side.out.text("chunks seen", seen.said);
@@ -97,7 +98,8 @@ void read(Step& step) {
     const auto found = pick(step);
     if (!found) return;
     const Dims at = found->some_offset(step.draw);
-    step.code("H5Dread_chunk({}, H5P_DEFAULT, {}, &mask, buffer);", found->dataset->name, text_of(at));
+    step.code("H5Dread_chunk({}, H5P_DEFAULT, {}, &mask, buffer);", found->dataset->name,
+              text_of(at));
     const bool same = alike(step);
     step.both([&](Side& side) {
         const hid_t id = side.of(*found->dataset);
@@ -127,9 +129,8 @@ void write(Step& step) {
     step.code("H5Dwrite_chunk({}, H5P_DEFAULT, 0, {}, {}, buffer);", found->dataset->name,
               text_of(at), found->bytes);
     step.both([&](Side& side) {
-        side.out.result("H5Dwrite_chunk",
-                        H5Dwrite_chunk(side.of(*found->dataset), H5P_DEFAULT, 0, at.data(),
-                                       found->bytes, values.data()));
+        side.out.result("H5Dwrite_chunk", H5Dwrite_chunk(side.of(*found->dataset), H5P_DEFAULT, 0,
+                                                         at.data(), found->bytes, values.data()));
     });
     step.world.unflushed = true;
 }
@@ -137,9 +138,9 @@ void write(Step& step) {
 }  // namespace
 
 void add_chunk_operations(std::vector<Operation>& all) {
-    all.insert(all.end(), {{"H5Dget_chunk_info", 3, ask},
-                           {"H5Dread_chunk", 2, read},
-                           {"H5Dwrite_chunk", 2, write}});
+    all.insert(
+        all.end(),
+        {{"H5Dget_chunk_info", 3, ask}, {"H5Dread_chunk", 2, read}, {"H5Dwrite_chunk", 2, write}});
 }
 
 }  // namespace stand_in

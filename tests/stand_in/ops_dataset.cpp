@@ -28,8 +28,8 @@ void add_filters(Step& step, const Creation& creation) {
         H5Pset_fletcher32(creation.list);
         step.code("H5Pset_fletcher32({});", name);
     }
-    // Behind another filter it spoils the values, and several processes cannot read them back. So it
-    // is with scale-offset, also alone, where integers fill their range.
+    // Behind another filter it spoils the values, and several processes cannot read them back. So
+    // it is with scale-offset, also alone, where integers fill their range.
     if (draw.chance(4) && !step.world.setting.mpio && H5Pget_nfilters(creation.list) == 0) {
         H5Pset_nbit(creation.list);
         step.code("H5Pset_nbit({});", name);
@@ -121,13 +121,15 @@ void create(Step& step) {
         side.out.result(anonymous ? "H5Dcreate_anon" : "H5Dcreate2", made[side.which]);
     });
     step.keep(Kind::dataset, made, 'd', at->file);
+    step.world.unflushed = true;  // others may not know of it yet
 }
 
 void open(Step& step) {
     Handle* const at = step.pick({Kind::file, Kind::group});
     if (at == nullptr) return;
-    const std::string name = (step.world.setting.bound > 0 && step.draw.chance(70) ? "lossy_" : "") +
-                             std::string(1, "wxyzabg"[step.draw.below(7)]);
+    const std::string name =
+        (step.world.setting.bound > 0 && step.draw.chance(70) ? "lossy_" : "") +
+        std::string(1, "wxyzabg"[step.draw.below(7)]);
     step.code("hid_t {} = H5Dopen2({}, \"{}\", H5P_DEFAULT);", step.variable('d'), at->name, name);
     Pair made = k_no_ids;
     step.both([&](Side& side) {
@@ -135,6 +137,7 @@ void open(Step& step) {
         side.out.result("H5Dopen2", made[side.which]);
     });
     step.keep(Kind::dataset, made, 'd', at->file);
+    step.world.unflushed = true;  // others may not know of it yet
 }
 
 void resize(Step& step) {
@@ -153,8 +156,7 @@ void resize(Step& step) {
         const hsize_t room = now.size() == 1 ? 300 : 20;
         // Through MPI-IO HDF5 1.14.5 writes the cut chunk's old values over what follows.
         const bool grows = step.world.setting.mpio || step.draw.chance(60);
-        now[axis] = grows ? now[axis] + step.draw.below(room / 2)
-                                         : step.draw.below(now[axis] + 2);
+        now[axis] = grows ? now[axis] + step.draw.below(room / 2) : step.draw.below(now[axis] + 2);
         if (grows && step.draw.chance(80)) now[axis] = std::min(now[axis], most[axis]);
     }
     step.code("H5Dset_extent({}, {});", dataset->name, text_of(now));
@@ -185,7 +187,8 @@ void tell_type(Side& side, hid_t type) {
 void tell_creation(Side& side, hid_t list) {
     side.out.number("layout", H5Pget_layout(list));
     hsize_t chunk[H5S_MAX_RANK] = {};
-    const int axes = H5Pget_layout(list) == H5D_CHUNKED ? H5Pget_chunk(list, H5S_MAX_RANK, chunk) : 0;
+    const int axes =
+        H5Pget_layout(list) == H5D_CHUNKED ? H5Pget_chunk(list, H5S_MAX_RANK, chunk) : 0;
     for (int i = 0; i < axes; ++i) side.out.number("chunk", static_cast<long long>(chunk[i]));
     const int filters = H5Pget_nfilters(list);
     side.out.number("filters", filters);
@@ -233,8 +236,8 @@ void ask(Step& step) {
         tell_creation(side, list);
         Values fill(type, 1);
         fill.mark(0xA5);
-        if (!varies(type) && side.out.result("H5Pget_fill_value",
-                                             H5Pget_fill_value(list, type, fill.data())))
+        if (!varies(type) &&
+            side.out.result("H5Pget_fill_value", H5Pget_fill_value(list, type, fill.data())))
             side.out.values("fill value", type, fill.data(), 1);
         H5Pclose(list);
         H5Tclose(type);

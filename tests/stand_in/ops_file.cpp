@@ -32,8 +32,8 @@ Access some_access(Step& step) {
         access.degree = draw.any_of({H5F_CLOSE_WEAK, H5F_CLOSE_SEMI, H5F_CLOSE_STRONG});
     if (draw.chance(20)) {
         access.has_bounds = true;
-        access.low = draw.any_of({H5F_LIBVER_EARLIEST, H5F_LIBVER_V18, H5F_LIBVER_V110,
-                                  H5F_LIBVER_LATEST});
+        access.low =
+            draw.any_of({H5F_LIBVER_EARLIEST, H5F_LIBVER_V18, H5F_LIBVER_V110, H5F_LIBVER_LATEST});
         access.high = draw.any_of({H5F_LIBVER_LATEST, H5F_LIBVER_V112});
     }
     if (draw.chance(5)) access.evicts = !step.world.setting.mpio;
@@ -54,7 +54,8 @@ Access some_access(Step& step) {
 hid_t creation_list(Step& step) {
     const hid_t list = step.own(H5Pcreate(H5P_FILE_CREATE));
     Draw& draw = step.draw;
-    if (draw.chance(20)) H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    if (draw.chance(20))
+        H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     if (draw.chance(10)) H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED);
     if (draw.chance(10)) H5Pset_attr_phase_change(list, 2, 1);
     if (draw.chance(5)) H5Pset_userblock(list, 512);
@@ -74,8 +75,8 @@ void create(Step& step) {
     const Access access = some_access(step);
     const hid_t creation = creation_list(step);
     step.code("hid_t {} = H5Fcreate(\"{}.h5\", {}, H5P_DEFAULT, p{});", step.variable('f'),
-              static_cast<char>('a' + file), flags == H5F_ACC_TRUNC ? "H5F_ACC_TRUNC" : "H5F_ACC_EXCL",
-              step.seed() % 97);
+              static_cast<char>('a' + file),
+              flags == H5F_ACC_TRUNC ? "H5F_ACC_TRUNC" : "H5F_ACC_EXCL", step.seed() % 97);
     Pair made = k_no_ids;
     step.both([&](Side& side) {
         const hid_t list = access_list(step.world, side.which, access);
@@ -159,8 +160,7 @@ void close(Step& step, Handle* handle) {
 }
 
 void close_object(Step& step) {
-    if (Handle* const handle =
-            step.pick({Kind::group, Kind::dataset, Kind::type, Kind::attribute}))
+    if (Handle* const handle = step.pick({Kind::group, Kind::dataset, Kind::type, Kind::attribute}))
         close(step, handle);
 }
 
@@ -200,8 +200,8 @@ void ask(Step& step) {
         const ssize_t length = H5Fget_name(id, name, sizeof name);
         side.out.result("H5Fget_name", length);
         side.out.text("name", length < 0 ? ""
-                                         : std::filesystem::path(std::string(
-                                               name, static_cast<std::size_t>(length)))
+                                         : std::filesystem::path(
+                                               std::string(name, static_cast<std::size_t>(length)))
                                                .filename()
                                                .string());
         side.out.number("H5Fget_obj_count", H5Fget_obj_count(id, H5F_OBJ_ALL | H5F_OBJ_LOCAL));

@@ -94,7 +94,8 @@ void link_external(Step& step) {
         return;
     }
     const std::string file =
-        std::filesystem::path(step.world.path(native, static_cast<int>(step.draw.below(3)))).filename();
+        std::filesystem::path(step.world.path(native, static_cast<int>(step.draw.below(3))))
+            .filename();
     const std::string target = "/" + any_name(step.draw), name = any_name(step.draw);
     step.code("H5Lcreate_external(\"{}\", \"{}\", {}, \"{}\", H5P_DEFAULT, H5P_DEFAULT);", file,
               target, at->name, name);
@@ -110,13 +111,13 @@ void move_or_copy(Step& step) {
     if (at == nullptr) return;
     const std::string from = any_name(step.draw), name = any_name(step.draw);
     const bool moves = step.draw.chance(65);
-    step.code("{}({}, \"{}\", {}, \"{}\", H5P_DEFAULT, H5P_DEFAULT);", moves ? "H5Lmove" : "H5Lcopy",
-              at->name, from, to->name, name);
+    step.code("{}({}, \"{}\", {}, \"{}\", H5P_DEFAULT, H5P_DEFAULT);",
+              moves ? "H5Lmove" : "H5Lcopy", at->name, from, to->name, name);
     step.both([&](Side& side) {
         const auto call = moves ? H5Lmove : H5Lcopy;
-        side.out.result(moves ? "H5Lmove" : "H5Lcopy",
-                        call(side.of(*at), from.c_str(), side.of(*to), name.c_str(), H5P_DEFAULT,
-                             H5P_DEFAULT));
+        side.out.result(
+            moves ? "H5Lmove" : "H5Lcopy",
+            call(side.of(*at), from.c_str(), side.of(*to), name.c_str(), H5P_DEFAULT, H5P_DEFAULT));
     });
 }
 
@@ -131,10 +132,9 @@ void remove(Step& step) {
     else
         step.code("H5Ldelete({}, \"{}\", H5P_DEFAULT);", at->name, name);
     step.both([&](Side& side) {
-        side.out.result("H5Ldelete",
-                        by_index ? H5Ldelete_by_idx(side.of(*at), ".", H5_INDEX_NAME, H5_ITER_INC, 0,
-                                                    H5P_DEFAULT)
-                                 : H5Ldelete(side.of(*at), name.c_str(), H5P_DEFAULT));
+        side.out.result("H5Ldelete", by_index ? H5Ldelete_by_idx(side.of(*at), ".", H5_INDEX_NAME,
+                                                                 H5_ITER_INC, 0, H5P_DEFAULT)
+                                              : H5Ldelete(side.of(*at), name.c_str(), H5P_DEFAULT));
     });
 }
 
@@ -157,7 +157,8 @@ void ask_link(Step& step) {
         side.out.number("size", static_cast<long long>(info.u.val_size));
         char value[256];
         std::memset(value, 'U', sizeof value);
-        side.out.result("H5Lget_val", H5Lget_val(id, name.c_str(), value, sizeof value, H5P_DEFAULT));
+        side.out.result("H5Lget_val",
+                        H5Lget_val(id, name.c_str(), value, sizeof value, H5P_DEFAULT));
         side.out.bytes("value", value, sizeof value);
     });
 }
@@ -192,8 +193,9 @@ void name_by_index(Step& step) {
     Handle* const at = a_place(step);
     if (at == nullptr) return;
     const hsize_t n = step.draw.below(3);
-    step.code("H5Lget_name_by_idx({}, \".\", H5_INDEX_NAME, H5_ITER_INC, {}, name, 64, H5P_DEFAULT);",
-              at->name, n);
+    step.code(
+        "H5Lget_name_by_idx({}, \".\", H5_INDEX_NAME, H5_ITER_INC, {}, name, 64, H5P_DEFAULT);",
+        at->name, n);
     step.both([&](Side& side) {
         char name[64];
         std::memset(name, 'U', sizeof name);

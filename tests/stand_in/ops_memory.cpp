@@ -26,8 +26,9 @@ void iterate(Step& step) {
         step.applies = false;
         return;
     }
-    step.code("H5Dread({0}, ...); H5Diterate(buffer, H5Dget_type({0}), H5Dget_space({0}), sum, &sum);",
-              dataset->name);
+    step.code(
+        "H5Dread({0}, ...); H5Diterate(buffer, H5Dget_type({0}), H5Dget_space({0}), sum, &sum);",
+        dataset->name);
     step.both([&](Side& side) {
         Values values(type, static_cast<std::size_t>(count));
         values.mark(0xA5);

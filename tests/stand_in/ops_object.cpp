@@ -58,7 +58,8 @@ void ask(Step& step) {
         const hid_t id = side.of(*object);
         H5O_info2_t info;
         std::memset(&info, 0x55, sizeof info);
-        side.out.result("H5Oget_info3", H5Oget_info3(id, &info, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS));
+        side.out.result("H5Oget_info3",
+                        H5Oget_info3(id, &info, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS));
         side.out.number("kind", info.type);
         side.out.number("references", info.rc);
         if (counts) side.out.number("attributes", static_cast<long long>(info.num_attrs));
@@ -97,8 +98,8 @@ void visit(Step& step) {
     step.code("H5Ovisit3({}, H5_INDEX_NAME, H5_ITER_INC, print, NULL, H5O_INFO_BASIC);", at->name);
     step.both([&](Side& side) {
         std::string said;
-        side.out.number("H5Ovisit3", H5Ovisit3(side.of(*at), H5_INDEX_NAME, H5_ITER_INC, note, &said,
-                                               H5O_INFO_BASIC));
+        side.out.number("H5Ovisit3", H5Ovisit3(side.of(*at), H5_INDEX_NAME, H5_ITER_INC, note,
+                                               &said, H5O_INFO_BASIC));
         side.out.text("objects", said);
     });
 }
@@ -141,9 +142,10 @@ void commit_type(Step& step) {
     if (at == nullptr) return;
     const Type type = some_type(step, Use::dataset);
     const std::string name = any_name(step.draw);
-    step.code("hid_t {0} = H5Tcopy({1}); H5Tcommit2({2}, \"{3}\", {0}, H5P_DEFAULT, H5P_DEFAULT, "
-              "H5P_DEFAULT);",
-              step.variable('t'), type.code, at->name, name);
+    step.code(
+        "hid_t {0} = H5Tcopy({1}); H5Tcommit2({2}, \"{3}\", {0}, H5P_DEFAULT, H5P_DEFAULT, "
+        "H5P_DEFAULT);",
+        step.variable('t'), type.code, at->name, name);
     Pair made = k_no_ids;
     step.both([&](Side& side) {
         const hid_t id = H5Tcopy(type.id);
@@ -179,19 +181,21 @@ void use_type(Step& step) {
     }
     const std::string name(1, "wxyz"[step.draw.below(4)]);
     const hsize_t length = 1 + step.draw.below(200);
-    step.code("hid_t {} = H5Dcreate2({}, \"{}\", {}, H5Screate_simple(1, (hsize_t[]){{{}}}, NULL), "
-              "H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);",
-              step.variable('d'), at->name, name, type->name, length);
+    step.code(
+        "hid_t {} = H5Dcreate2({}, \"{}\", {}, H5Screate_simple(1, (hsize_t[]){{{}}}, NULL), "
+        "H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);",
+        step.variable('d'), at->name, name, type->name, length);
     const hid_t space = step.own(H5Screate_simple(1, &length, nullptr));
     const hid_t list = step.own(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_fill_time(list, H5D_FILL_TIME_ALLOC);
     Pair made = k_no_ids;
     step.both([&](Side& side) {
-        made[side.which] = H5Dcreate2(side.of(*at), name.c_str(), side.of(*type), space, H5P_DEFAULT,
-                                      list, H5P_DEFAULT);
+        made[side.which] = H5Dcreate2(side.of(*at), name.c_str(), side.of(*type), space,
+                                      H5P_DEFAULT, list, H5P_DEFAULT);
         side.out.result("H5Dcreate2", made[side.which]);
     });
     step.keep(Kind::dataset, made, 'd', at->file);
+    step.world.unflushed = true;  // others may not know of it yet
 }
 
 }  // namespace

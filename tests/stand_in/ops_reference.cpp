@@ -26,9 +26,10 @@ void old_object(Step& step) {
     Handle* const at = step.pick({Kind::file, Kind::group});
     if (at == nullptr) return;
     const std::string name = any_name(step.draw);
-    step.code("hobj_ref_t r; H5Rcreate(&r, {0}, \"{1}\", H5R_OBJECT, -1); H5Rdereference2({0}, "
-              "H5P_DEFAULT, H5R_OBJECT, &r);",
-              at->name, name);
+    step.code(
+        "hobj_ref_t r; H5Rcreate(&r, {0}, \"{1}\", H5R_OBJECT, -1); H5Rdereference2({0}, "
+        "H5P_DEFAULT, H5R_OBJECT, &r);",
+        at->name, name);
     step.both([&](Side& side) {
         const hid_t id = side.of(*at);
         hobj_ref_t reference = 0;
@@ -57,10 +58,12 @@ void region(Step& step) {
     Draw mine = step.own_draw();
     const Region chosen = some_region(step, mine, dims, Part::all);
     const bool is_new = step.draw.chance(50);
-    step.code("H5R_ref_t r; H5Rcreate_region(H5Iget_file_id({0}), name_of({0}), {1}, H5P_DEFAULT, &r); "
-              "/* or of the old kind */ H5Dread(H5Ropen_object(&r), ..., H5Ropen_region(&r), ...);",
-              dataset->name, chosen.code);
-    const auto count = static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_select_npoints(chosen.id)));
+    step.code(
+        "H5R_ref_t r; H5Rcreate_region(H5Iget_file_id({0}), name_of({0}), {1}, H5P_DEFAULT, &r); "
+        "/* or of the old kind */ H5Dread(H5Ropen_object(&r), ..., H5Ropen_region(&r), ...);",
+        dataset->name, chosen.code);
+    const auto count =
+        static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_select_npoints(chosen.id)));
     const hsize_t line = std::max<hsize_t>(count, 1);
     const hid_t memory = step.own(H5Screate_simple(1, &line, nullptr));
     step.both([&](Side& side) {
@@ -70,14 +73,15 @@ void region(Step& step) {
         const hid_t file = H5Iget_file_id(id);
         H5R_ref_t reference{};
         hdset_reg_ref_t old{};
-        const herr_t made =
-            is_new ? H5Rcreate_region(file, name, chosen.id, H5P_DEFAULT, &reference)
-                   : H5Rcreate(&old, file, name, H5R_DATASET_REGION, chosen.id);
+        const herr_t made = is_new
+                                ? H5Rcreate_region(file, name, chosen.id, H5P_DEFAULT, &reference)
+                                : H5Rcreate(&old, file, name, H5R_DATASET_REGION, chosen.id);
         if (side.out.result("H5Rcreate_region", made)) {
             const hid_t region = is_new ? H5Ropen_region(&reference, H5P_DEFAULT, H5P_DEFAULT)
                                         : H5Rget_region(file, H5R_DATASET_REGION, &old);
-            const hid_t target = is_new ? H5Ropen_object(&reference, H5P_DEFAULT, H5P_DEFAULT)
-                                        : H5Rdereference2(file, H5P_DEFAULT, H5R_DATASET_REGION, &old);
+            const hid_t target = is_new
+                                     ? H5Ropen_object(&reference, H5P_DEFAULT, H5P_DEFAULT)
+                                     : H5Rdereference2(file, H5P_DEFAULT, H5R_DATASET_REGION, &old);
             side.out.number("points", H5Sget_select_npoints(region));
             Values values(type, line);
             values.mark(0xA5);
@@ -98,9 +102,10 @@ void new_kind(Step& step) {
     if (at == nullptr) return;
     const std::string name = any_name(step.draw);
     const bool of_attribute = step.draw.chance(30);
-    step.code("H5R_ref_t r; H5Rcreate_object({}, \"{}\", H5P_DEFAULT, &r); H5Awrite(..., &r); "
-              "H5Aread; H5Ropen_object;",
-              at->name, name);
+    step.code(
+        "H5R_ref_t r; H5Rcreate_object({}, \"{}\", H5P_DEFAULT, &r); H5Awrite(..., &r); "
+        "H5Aread; H5Ropen_object;",
+        at->name, name);
     const hid_t space = step.own(H5Screate(H5S_SCALAR));
     step.both([&](Side& side) {
         const hid_t id = side.of(*at);

@@ -37,19 +37,21 @@ void make_virtual(Step& step) {
     const hid_t list = step.own(H5Pcreate(H5P_DATASET_CREATE));
     H5Pset_virtual(list, target, ".", path, of_source);
     const std::string name(1, "wxyz"[step.draw.below(4)]);
-    step.code("/* c: virtual over \".\" {} of {} elements, {} in all */ hid_t {} = H5Dcreate2({}, "
-              "\"{}\", H5Dget_type({}), H5Screate_simple(1, (hsize_t[]){{{}}}, NULL), H5P_DEFAULT, c, "
-              "H5P_DEFAULT);",
-              path, length, whole, step.variable('d'), at->name, name, source->name, whole);
+    step.code(
+        "/* c: virtual over \".\" {} of {} elements, {} in all */ hid_t {} = H5Dcreate2({}, "
+        "\"{}\", H5Dget_type({}), H5Screate_simple(1, (hsize_t[]){{{}}}, NULL), H5P_DEFAULT, c, "
+        "H5P_DEFAULT);",
+        path, length, whole, step.variable('d'), at->name, name, source->name, whole);
     const hid_t extent = step.own(H5Screate_simple(1, &whole, nullptr));
     Pair made = k_no_ids;
     step.fact("virtual");
     step.both([&](Side& side) {
-        made[side.which] = H5Dcreate2(side.of(*at), name.c_str(), type, extent, H5P_DEFAULT, list,
-                                      H5P_DEFAULT);
+        made[side.which] =
+            H5Dcreate2(side.of(*at), name.c_str(), type, extent, H5P_DEFAULT, list, H5P_DEFAULT);
         side.out.result("H5Dcreate2", made[side.which]);
     });
     step.keep(Kind::dataset, made, 'd', at->file);
+    step.world.unflushed = true;  // others may not know of it yet
 }
 
 /// Another file at a group of this one; taken off again, with something looked up between.
@@ -60,16 +62,17 @@ void mount(Step& step) {
         return;
     }
     const std::string group = some_name(step.draw), name = group + "/" + some_name(step.draw);
-    step.code("H5Fmount({0}, \"{1}\", {2}, H5P_DEFAULT); H5Lexists({0}, \"{3}\", H5P_DEFAULT); "
-              "H5Funmount({0}, \"{1}\");",
-              at->name, group, child->name, name);
+    step.code(
+        "H5Fmount({0}, \"{1}\", {2}, H5P_DEFAULT); H5Lexists({0}, \"{3}\", H5P_DEFAULT); "
+        "H5Funmount({0}, \"{1}\");",
+        at->name, group, child->name, name);
     step.both([&](Side& side) {
         const hid_t id = side.of(*at);
         if (!side.out.result("H5Fmount", H5Fmount(id, group.c_str(), side.of(*child), H5P_DEFAULT)))
             return;
         side.out.truth("H5Lexists", H5Lexists(id, name.c_str(), H5P_DEFAULT));
-        const hid_t made = H5Gcreate2(id, (group + "/mounted").c_str(), H5P_DEFAULT, H5P_DEFAULT,
-                                      H5P_DEFAULT);
+        const hid_t made =
+            H5Gcreate2(id, (group + "/mounted").c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
         side.out.result("H5Gcreate2", made);
         if (made >= 0) H5Gclose(made);
         side.out.result("H5Funmount", H5Funmount(id, group.c_str()));
@@ -92,9 +95,10 @@ void two_identifiers(Step& step) {
         step.applies = false;
         return;
     }
-    step.code("hid_t again = H5Oopen({0}, \".\", H5P_DEFAULT); H5Dwrite({0}, ...); H5Dread(again, ...); "
-              "H5Dclose(again);",
-              dataset->name);
+    step.code(
+        "hid_t again = H5Oopen({0}, \".\", H5P_DEFAULT); H5Dwrite({0}, ...); H5Dread(again, ...); "
+        "H5Dclose(again);",
+        dataset->name);
     Values values(type, static_cast<std::size_t>(count));
     values.fill(Draw(step.draw.next()), step.world.setting.bound == 0);
     step.both([&](Side& side) {

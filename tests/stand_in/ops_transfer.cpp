@@ -105,19 +105,24 @@ void write(Step& step) {
     wait_for_all(step);
     step.both([&](Side& side) {
         const hid_t list = transfer_list(step.world, collective);
-        side.out.result("H5Dwrite", H5Dwrite(side.of(*dataset), piece->memory.id,
-                                             piece->selection.memory, piece->selection.file, list,
-                                             values.data()));
+        side.out.result("H5Dwrite",
+                        H5Dwrite(side.of(*dataset), piece->memory.id, piece->selection.memory,
+                                 piece->selection.file, list, values.data()));
         H5Pclose(list);
     });
     wait_for_all(step);
     step.world.unflushed = true;
 }
 
-/// What others wrote is read collectively, or after a flush. Where there are filters HDF5 1.14.5
-/// keeps chunks that were read independently, whatever is written to them collectively.
+/// What MPI-IO lets other ranks see before a flush is not defined.
+bool must_not_read(Step& step) {
+    if (step.world.unflushed && !step.world.alone()) step.applies = false;
+    return !step.applies;
+}
+
+/// Where there are filters HDF5 1.14.5 keeps chunks that were read independently, whatever is
+/// written to them collectively.
 bool read_must_be_collective(const Step& step, const Handle* dataset) {
-    if (step.world.unflushed && !step.world.alone()) return true;
     return step.world.setting.mpio && dataset != nullptr && has_filters(step, *dataset);
 }
 
@@ -157,7 +162,7 @@ void read_piece(Step& step, const Piece& piece, bool collective) {
 
 void read(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
-    if (dataset == nullptr) return;
+    if (dataset == nullptr || must_not_read(step)) return;
     Draw mine = step.own_draw();
     const bool collective = is_collective(step, read_must_be_collective(step, dataset));
     auto piece = draw_piece(step, dataset, mine, Part::all);
@@ -168,7 +173,7 @@ void read(Step& step) {
 
 void read_everything(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
-    if (dataset == nullptr) return;
+    if (dataset == nullptr || must_not_read(step)) return;
     auto known = look_at(step, *dataset);
     if (!known) return;
     Piece piece{dataset, *known, memory_type_of(step, known->type), {}};
@@ -196,9 +201,9 @@ void read_or_write_two(Step& step, bool writes) {
         return;
     }
     Draw mine = step.own_draw();
-    const bool must = writes ? has_filters(step, *first) || has_filters(step, *second)
-                             : read_must_be_collective(step, first) ||
-                                   read_must_be_collective(step, second);
+    const bool must =
+        writes ? has_filters(step, *first) || has_filters(step, *second)
+               : read_must_be_collective(step, first) || read_must_be_collective(step, second);
     const bool collective = is_collective(step, must);
     auto a = draw_piece(step, first, mine, writes ? part_to_write(step, first) : Part::all);
     auto b = draw_piece(step, second, mine, writes ? part_to_write(step, second) : Part::all);
@@ -239,7 +244,9 @@ void read_or_write_two(Step& step, bool writes) {
 }
 
 void write_two(Step& step) { read_or_write_two(step, true); }
-void read_two(Step& step) { read_or_write_two(step, false); }
+void read_two(Step& step) {
+    if (!must_not_read(step)) read_or_write_two(step, false);
+}
 
 /// With a transform of the values, which the library applies on their way.
 void transform(Step& step) {
@@ -247,15 +254,16 @@ void transform(Step& step) {
     if (dataset == nullptr) return;
     const auto known = look_at(step, *dataset);
     if (!known || H5Tget_class(known->type.id) != H5T_FLOAT || step.world.setting.bound > 0 ||
-        read_must_be_collective(step, dataset)) {
+        read_must_be_collective(step, dataset) || must_not_read(step)) {
         step.applies = false;
         return;
     }
     std::size_t count = 1;
     for (const hsize_t length : known->dims) count *= length;
-    step.code("H5Pset_data_transform(x, \"2*x+1\"); H5Dread({}, H5T_NATIVE_DOUBLE, H5S_ALL, "
-              "H5S_ALL, x, buffer);",
-              dataset->name);
+    step.code(
+        "H5Pset_data_transform(x, \"2*x+1\"); H5Dread({}, H5T_NATIVE_DOUBLE, H5S_ALL, "
+        "H5S_ALL, x, buffer);",
+        dataset->name);
     step.both([&](Side& side) {
         const hid_t list = transfer_list(step.world, false);
         H5Pset_data_transform(list, "2*x+1");

@@ -73,13 +73,14 @@ void flatten(hid_t type, const std::byte* data, std::string& out, std::vector<Fl
         case H5T_STRING:
             return flatten_string(type, data, out);
         case H5T_REFERENCE: {
-            const bool null = std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{}; });
+            const bool null =
+                std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{}; });
             out += null ? "0" : "r";
             return;
         }
         case H5T_FLOAT:
-            if (floats != nullptr && (H5Tequal(type, H5T_NATIVE_FLOAT) > 0 ||
-                                      H5Tequal(type, H5T_NATIVE_DOUBLE) > 0))
+            if (floats != nullptr &&
+                (H5Tequal(type, H5T_NATIVE_FLOAT) > 0 || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0))
                 floats->push_back({out.size(), bytes});
             return append(out, data, bytes);
         default:
@@ -153,9 +154,9 @@ std::optional<std::string> data_difference(const Entry& native, const Entry& our
     const auto at = static_cast<std::size_t>(a - left.begin());
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < left.size(); ++i) wrong += left[i] != ours.said[i];
-    std::string said = fmt::format("{}: byte {} of {}, {} bytes differ: natively {}, ours {}",
-                                   native.what, at, left.size(), wrong, hex(left, at),
-                                   hex(ours.said, at));
+    std::string said =
+        fmt::format("{}: byte {} of {}, {} bytes differ: natively {}, ours {}", native.what, at,
+                    left.size(), wrong, hex(left, at), hex(ours.said, at));
     for (const FloatAt& f : native.floats)
         if (f.offset <= at && at < f.offset + f.bytes)
             said += fmt::format(" ({} and {})", value_at(left, f), value_at(ours.said, f));
@@ -168,8 +169,9 @@ std::string description(hid_t type) {
     const H5T_class_t kind = H5Tget_class(type);
     std::string text = fmt::format("{}/{}", static_cast<int>(kind), H5Tget_size(type));
     if (kind == H5T_INTEGER || kind == H5T_FLOAT || kind == H5T_BITFIELD)
-        text += fmt::format(" order {} precision {} offset {}", static_cast<int>(H5Tget_order(type)),
-                            H5Tget_precision(type), H5Tget_offset(type));
+        text +=
+            fmt::format(" order {} precision {} offset {}", static_cast<int>(H5Tget_order(type)),
+                        H5Tget_precision(type), H5Tget_offset(type));
     if (kind == H5T_INTEGER) text += fmt::format(" sign {}", static_cast<int>(H5Tget_sign(type)));
     if (kind == H5T_STRING) text += description_of_string(type);
     if (kind == H5T_COMPOUND || kind == H5T_ENUM) text += members_of(type, kind);
@@ -231,7 +233,8 @@ std::string Outcome::line() const {
     std::string text;
     for (const Entry& entry : entries_) {
         std::uint64_t sum = 1469598103934665603u;  // FNV-1a
-        for (const char c : entry.said) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211u;
+        for (const char c : entry.said)
+            sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211u;
         text += entry.is_data ? fmt::format(" {}=#{:016x}", entry.what, sum)
                               : fmt::format(" {}={}", entry.what, entry.said);
     }

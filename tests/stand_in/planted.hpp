@@ -1,5 +1,5 @@
-// Faults that are put into the connector on purpose, one of each kind that it might have: the tester
-// has to find them.
+// Faults that are put into the connector on purpose, one of each kind that it might have: the
+// tester has to find them.
 #pragma once
 
 #include <hdf5.h>

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -160,6 +161,7 @@ class Tester:
         self.known, self.left_out = known_differences()
         self.failures: list[Failure] = []
         self.sequences = self.calls = 0
+        self.planted = options.planted_fault
 
     def program_options(self, seed: int, **more: object) -> list[str]:
         """Of the program `stand_in`."""
@@ -167,8 +169,8 @@ class Tester:
         left_out = [*self.left_out, *(self.options.without or [])]
         if left_out:
             words += ["--without", ",".join(left_out)]
-        if self.options.planted_fault:
-            words += ["--planted", self.options.planted_fault]
+        if self.planted:
+            words += ["--planted", self.planted]
         words += ["--limit", str(self.options.limit)]
         return words + [word for name, value in more.items() for word in (f"--{name}", str(value))]
 
@@ -262,6 +264,11 @@ class Tester:
         batch = self.run(failure.seed, failure.ranks, keep=",".join(map(str, steps)), show=1)
         program = re.search(r"PROGRAM\n(.*?)END\n", batch.text, re.S)
         said = LINE.search(batch.text)
+        if program is None:  # it ends the process: what comes before the last call
+            before = self.run(
+                failure.seed, failure.ranks, keep=",".join(map(str, steps[:-1])), show=1
+            )
+            program = re.search(r"PROGRAM\n(.*?)END\n", before.text, re.S)
         if failure.calls:
             print(f"  in {failure.calls}")
         return (
@@ -301,6 +308,31 @@ def report(tester: Tester, took_s: float) -> int:
     return 1 if unknown else 0
 
 
+def look_for_faults(tester: Tester) -> int:
+    """Each fault that can be planted: whether sequences that are alike without it differ."""
+    named = subprocess.run([tester.options.program, "--faults"], capture_output=True, text=True)
+    seed, batch = tester.options.seed * 1_000_000, 40
+    tester.sweep(seed, tester.options.seqs, 1)
+    without = {(one.seed, one.kind()) for one in tester.failures}
+    missed = 0
+    print("| kind of fault | planted | found after | first difference |\n|---|---|---|---|")
+    for line in named.stdout.splitlines():
+        tester.planted, kind = line.split("\t")
+        found = None
+        for first in range(seed, seed + tester.options.seqs, batch):
+            tester.failures = []
+            tester.sweep(first, batch, 1)
+            found = next((f for f in tester.failures if (f.seed, f.kind()) not in without), None)
+            if found is not None:
+                break
+        missed += found is None
+        told = f"{found.operation}: {found.what[:80]}" if found else "NOT FOUND"
+        after = f"{found.seed - seed + 1} sequences" if found else "-"
+        print(f"| {kind} | {tester.planted} | {after} | {told} |", flush=True)
+    print(f"{missed} planted faults were not found")
+    return 1 if missed else 0
+
+
 def parse() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -310,7 +342,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--mpirun", default="mpirun")
     parser.add_argument("--seqs", type=int, default=400, help="sequences of each number of ranks")
     parser.add_argument("--calls", type=int, default=30, help="of a sequence")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="0: another one each day")
+    parser.add_argument("--replay", type=int, help="the one sequence of this seed")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--limit", type=int, default=60, help="seconds until a sequence hangs")
     parser.add_argument("--shrink", type=int, default=MOST_SHRUNK, help="kinds to shrink")
@@ -318,7 +351,10 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--without", nargs="*", help="operations to leave out")
     parser.add_argument("--planted-fault", default="", help="a fault to put into the connector")
     parser.add_argument("--planted", action="store_true", help="look for each planted fault")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.seed == 0:
+        options.seed = int(time.time() // 86400)
+    return options
 
 
 def main() -> int:
@@ -327,6 +363,11 @@ def main() -> int:
     begin_s = time.monotonic()
     with tempfile.TemporaryDirectory(dir=Launcher.fast_place(), prefix="stand_in-") as place:
         tester = Tester(Launcher(options, Path(place)), options)
+        if options.planted:
+            return look_for_faults(tester)
+        if options.replay is not None:
+            tester.sweep(options.replay, 1, options.ranks[0])
+            return report(tester, time.monotonic() - begin_s)
         for ranks in options.ranks:
             # One rank is cheap, and most faults need no more.
             share = options.seqs if ranks == 1 else options.seqs // (2 * ranks)

@@ -117,7 +117,8 @@ struct Run {
 
     bool draw_and_make(std::uint64_t serial) {
         Draw draw(mix(seed, serial));
-        const Operation* operation = serial == 0 ? named("H5Fcreate") : draw_operation(draw, options);
+        const Operation* operation =
+            serial == 0 ? named("H5Fcreate") : draw_operation(draw, options);
         return operation == nullptr || make(serial, *operation);
     }
 
@@ -132,8 +133,10 @@ struct Run {
         if (!any_rank(world, !found.empty())) return;
         verdict.operation = std::string("outside ") + when;
         verdict.step = 999;
-        if (!found.empty()) verdict.difference = found;
-        else verdict.difference = "another rank has found it";
+        if (!found.empty())
+            verdict.difference = found;
+        else
+            verdict.difference = "another rank has found it";
     }
 };
 
@@ -171,8 +174,8 @@ void complete_files(World& world) {
 
 void write_configurations(const std::string& directory) {
     for (const Configuration& one : k_configurations)
-        std::ofstream(fmt::format("{}/{}.toml", directory, one.name))
-            << "closing_line = false\n" << one.text;
+        std::ofstream(fmt::format("{}/{}.toml", directory, one.name)) << "closing_line = false\n"
+                                                                      << one.text;
 }
 
 Setting setting_of(std::uint64_t seed, const World& world) {

@@ -16,12 +16,12 @@ struct Options {
     int sequences = 1;
     int calls = 30;
     std::string directory;
-    std::string side;       ///< "native" or "ours": that one alone, chosen by the environment
+    std::string side;  ///< "native" or "ours": that one alone, chosen by the environment
     std::vector<std::vector<std::uint64_t>> kept;  ///< steps of each attempt to shrink the sequence
-    std::vector<std::string> without;  ///< names of operations that are left out
-    std::string planted;    ///< a fault that is put into the connector
-    bool shows = false;     ///< prints the C program
-    unsigned limit_s = 60;  ///< of a sequence
+    std::vector<std::string> without;              ///< names of operations that are left out
+    std::string planted;                           ///< a fault that is put into the connector
+    bool shows = false;                            ///< prints the C program
+    unsigned limit_s = 60;                         ///< of a sequence
 };
 
 /// What a sequence came to, on this rank.

@@ -28,8 +28,8 @@ Box some_box(Step& step, Draw& mine, const Dims& dims, Part part) {
     Box box;
     const bool whole = mine.chance(30), strided = mine.chance(35);
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-        auto [low, high] = axis == 0 ? rows_of(step, dims[0], part)
-                                     : std::pair<hsize_t, hsize_t>{0, dims[axis]};
+        auto [low, high] =
+            axis == 0 ? rows_of(step, dims[0], part) : std::pair<hsize_t, hsize_t>{0, dims[axis]};
         const hsize_t length = high - low;
         const hsize_t begin = whole ? 0 : mine.below(length);
         const hsize_t room = length - begin;
@@ -134,8 +134,8 @@ Region some_region(Step& step, Draw& mine, const Dims& dims, Part part) {
     region.id = step.own(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
     const std::string name = fmt::format("s{}_{}", step.seed() % 97, region.id % 9973);
     region.code = name;
-    std::string code = fmt::format("hid_t {} = H5Screate_simple({}, {}, NULL); ", name,
-                                   dims.size(), text_of(dims));
+    std::string code = fmt::format("hid_t {} = H5Screate_simple({}, {}, NULL); ", name, dims.size(),
+                                   text_of(dims));
     const auto [low, high] = rows_of(step, dims[0], part);
     const bool impossible = part == Part::nothing || low == high || product(dims) == 0;
     const std::uint64_t which = impossible ? 0 : mine.below(100);
@@ -153,8 +153,8 @@ Region some_region(Step& step, Draw& mine, const Dims& dims, Part part) {
             code += select(region.id, name, H5S_SELECT_SET, box);
         for (int more = mine.chance(25) ? mine.between(1, 3) : 0; more > 0; --more) {
             box = some_box(step, mine, dims, part);
-            const auto how = mine.any_of({H5S_SELECT_OR, H5S_SELECT_OR, H5S_SELECT_XOR,
-                                          H5S_SELECT_NOTB, H5S_SELECT_AND});
+            const auto how = mine.any_of(
+                {H5S_SELECT_OR, H5S_SELECT_OR, H5S_SELECT_XOR, H5S_SELECT_NOTB, H5S_SELECT_AND});
             if (!is_empty(box)) code += " " + select(region.id, name, how, box);
         }
     }
@@ -172,7 +172,8 @@ Selection some_selection(Step& step, Draw& mine, const Dims& dims, Part part) {
     const Region region = some_region(step, mine, dims, part);
     made.file = region.id;
     made.file_code = region.code;
-    const auto points = static_cast<hsize_t>(std::max<hssize_t>(0, H5Sget_select_npoints(region.id)));
+    const auto points =
+        static_cast<hsize_t>(std::max<hssize_t>(0, H5Sget_select_npoints(region.id)));
     const std::uint64_t which = mine.below(100);
     if (which < 20) {  // the same selection of a buffer as large as the dataset
         made.memory = region.id;

@@ -54,8 +54,8 @@ Handle* Step::keep(Kind kind, const Pair& ids, char letter, int file) {
 }
 
 std::string some_name(Draw& draw) {
-    static const std::vector<std::string> names = {"a", "b", "c",   "d",   "e",     "g",  "h",
-                                                   "g/a", "g/b", "g/h", "h/a", "g/h/c"};
+    static const std::vector<std::string> names = {"a", "b",   "c",   "d",   "e",   "g",
+                                                   "h", "g/a", "g/b", "g/h", "h/a", "g/h/c"};
     return draw.any_of(names);
 }
 

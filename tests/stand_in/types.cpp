@@ -32,7 +32,9 @@ Type bits(Step& step) {
     return {one.id, one.code};
 }
 
-std::string name_of(Step& step, hid_t id) { return fmt::format("t{}_{}", step.seed() % 97, id % 9973); }
+std::string name_of(Step& step, hid_t id) {
+    return fmt::format("t{}_{}", step.seed() % 97, id % 9973);
+}
 
 Type opaque(Step& step) {
     const std::size_t bytes = 1 + step.draw.below(9);
@@ -53,10 +55,11 @@ Type text(Step& step, bool may_vary) {
     H5Tset_strpad(id, variable ? H5T_STR_NULLTERM : padding);
     H5Tset_cset(id, set);
     const std::string name = name_of(step, id);
-    step.code("hid_t {0} = H5Tcopy(H5T_C_S1); H5Tset_size({0}, {1}); H5Tset_strpad({0}, {2}); "
-              "H5Tset_cset({0}, {3});",
-              name, variable ? "H5T_VARIABLE" : fmt::format("{}", bytes),
-              static_cast<int>(variable ? H5T_STR_NULLTERM : padding), static_cast<int>(set));
+    step.code(
+        "hid_t {0} = H5Tcopy(H5T_C_S1); H5Tset_size({0}, {1}); H5Tset_strpad({0}, {2}); "
+        "H5Tset_cset({0}, {3});",
+        name, variable ? "H5T_VARIABLE" : fmt::format("{}", bytes),
+        static_cast<int>(variable ? H5T_STR_NULLTERM : padding), static_cast<int>(set));
     return {id, name};
 }
 
@@ -66,9 +69,9 @@ Type enumeration(Step& step) {
     const std::string name = name_of(step, id);
     std::string code = fmt::format("hid_t {} = H5Tenum_create({}); ", name,
                                    boolean ? "H5T_NATIVE_INT8" : "H5T_NATIVE_INT");
-    const std::vector<const char*> members =
-        boolean ? std::vector<const char*>{"FALSE", "TRUE"}
-                : std::vector<const char*>{"red", "green", "blue"};
+    const std::vector<const char*> members = boolean
+                                                 ? std::vector<const char*>{"FALSE", "TRUE"}
+                                                 : std::vector<const char*>{"red", "green", "blue"};
     for (std::size_t i = 0; i < members.size(); ++i) {
         const int wide = static_cast<int>(i);
         const auto narrow = static_cast<signed char>(i);
@@ -134,9 +137,10 @@ Type complex(Step& step) {
     H5Tinsert(id, "r", 0, part.id);
     H5Tinsert(id, "i", bytes, part.id);
     const std::string name = name_of(step, id);
-    step.code("hid_t {0} = H5Tcreate(H5T_COMPOUND, {1}); H5Tinsert({0}, \"r\", 0, {2}); "
-              "H5Tinsert({0}, \"i\", {3}, {2});",
-              name, 2 * bytes, part.code, bytes);
+    step.code(
+        "hid_t {0} = H5Tcreate(H5T_COMPOUND, {1}); H5Tinsert({0}, \"r\", 0, {2}); "
+        "H5Tinsert({0}, \"i\", {3}, {2});",
+        name, 2 * bytes, part.code, bytes);
     return {id, name};
 }
 
@@ -180,24 +184,23 @@ Type some_type(Step& step, Use use) {
 }
 
 bool varies(hid_t type) {
-    return H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tis_variable_str(type) > 0 ||
-           [&] {
-               if (H5Tget_class(type) == H5T_COMPOUND) {
-                   for (int i = 0; i < H5Tget_nmembers(type); ++i) {
-                       const hid_t inner = H5Tget_member_type(type, static_cast<unsigned>(i));
-                       const bool found = varies(inner);
-                       H5Tclose(inner);
-                       if (found) return true;
-                   }
-               }
-               if (H5Tget_class(type) == H5T_ARRAY) {
-                   const hid_t inner = H5Tget_super(type);
-                   const bool found = varies(inner);
-                   H5Tclose(inner);
-                   return found;
-               }
-               return false;
-           }();
+    return H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tis_variable_str(type) > 0 || [&] {
+        if (H5Tget_class(type) == H5T_COMPOUND) {
+            for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+                const hid_t inner = H5Tget_member_type(type, static_cast<unsigned>(i));
+                const bool found = varies(inner);
+                H5Tclose(inner);
+                if (found) return true;
+            }
+        }
+        if (H5Tget_class(type) == H5T_ARRAY) {
+            const hid_t inner = H5Tget_super(type);
+            const bool found = varies(inner);
+            H5Tclose(inner);
+            return found;
+        }
+        return false;
+    }();
 }
 
 bool has_references(hid_t type) { return H5Tdetect_class(type, H5T_REFERENCE) > 0; }
@@ -247,8 +250,7 @@ void Values::fill_one(hid_t type, std::byte* at, Draw& draw, bool special, doubl
     const std::size_t bytes = H5Tget_size(type);
     const auto members = [&](hid_t inner, std::size_t count, std::byte* to) {
         const std::size_t step = H5Tget_size(inner);
-        for (std::size_t i = 0; i < count; ++i)
-            fill_one(inner, to + i * step, draw, special, base);
+        for (std::size_t i = 0; i < count; ++i) fill_one(inner, to + i * step, draw, special, base);
         H5Tclose(inner);
     };
     switch (H5Tget_class(type)) {
@@ -287,8 +289,8 @@ void Values::fill_one(hid_t type, std::byte* at, Draw& draw, bool special, doubl
         case H5T_STRING:
             if (H5Tis_variable_str(type) > 0) {
                 const std::size_t length = draw.below(6);
-                varying_.push_back(std::make_unique<std::vector<std::byte>>(
-                    length + 1, std::byte{}));
+                varying_.push_back(
+                    std::make_unique<std::vector<std::byte>>(length + 1, std::byte{}));
                 for (std::size_t i = 0; i < length; ++i)
                     (*varying_.back())[i] = static_cast<std::byte>('a' + draw.below(26));
                 return put(at, varying_.back()->data());

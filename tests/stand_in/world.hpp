@@ -20,11 +20,11 @@ enum class Kind { file, group, dataset, type, attribute };
 
 /// How the files of a sequence are opened and what the connector is told.
 struct Setting {
-    std::string config;        ///< path of the connector's TOML file
-    bool mpio = true;          ///< else each rank has files of its own, by the ordinary driver
-    double bound = 0;          ///< of the datasets whose names begin with "lossy"
-    bool blocks = true;        ///< small datasets become blocks
-    bool completes = false;    ///< a file is complete when H5Fclose returns
+    std::string config;      ///< path of the connector's TOML file
+    bool mpio = true;        ///< else each rank has files of its own, by the ordinary driver
+    double bound = 0;        ///< of the datasets whose names begin with "lossy"
+    bool blocks = true;      ///< small datasets become blocks
+    bool completes = false;  ///< a file is complete when H5Fclose returns
 };
 
 /// One identifier on both sides.
@@ -33,14 +33,14 @@ struct Handle {
     std::uint64_t serial = 0;  ///< of the step that made it
     std::string name;          ///< in the C program of a failing sequence
     std::array<hid_t, 2> id = {H5I_INVALID_HID, H5I_INVALID_HID};
-    int file = 0;              ///< number of the file, where that is known
+    int file = 0;  ///< number of the file, where that is known
 };
 
 struct World {
     MPI_Comm communicator = MPI_COMM_WORLD;
     int rank = 0, ranks = 1;
     std::array<bool, 2> runs = {true, true};  ///< one side alone, if processes are compared
-    std::string base, directory;  ///< of all sequences; of the one that runs
+    std::string base, directory;              ///< of all sequences; of the one that runs
     hid_t connector = H5I_INVALID_HID;
     void* info = nullptr;  ///< for H5Pset_vol
     bool by_environment = false;
