@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The door: set up, build, test, lint, format, bench, docs, demo, crash, torture, clean.
+"""The door: set up, build, test, lint, format, bench, docs, demo, crash, torture, stand-in, clean.
 
 Each command first does what it rests on, quickly when there is nothing to do. Logs go to
 out/logs. Standard library only, because this runs before any environment exists.
@@ -226,9 +226,27 @@ def torture(options: argparse.Namespace) -> int:
 
 
 def stand_in(options: argparse.Namespace) -> int:
-    """The suites of others, natively and under the connector: tools/suites.py."""
-    build("", "caesura_vol", "h5caesura")
-    return suites.run(options.suites, build_dir() / "vol", build_dir() / "plugins")
+    """Random HDF5 calls natively and under the connector (tests/stand_in), or the suites of others
+    (tools/suites.py)."""
+    if hdf5.ensure() is None:
+        fail("There is no parallel HDF5 for the VOL connector.")
+    if options.suites is not None:
+        build("", "caesura_vol", "h5caesura")
+        return suites.run(options.suites, build_dir() / "vol", build_dir() / "plugins")
+    sanitize = f"{options.sanitize}-vol" if options.sanitize else ""
+    if sanitize:
+        build_under_connector(sanitize)
+        build(sanitize, "stand_in")
+    else:
+        build("", "stand_in")
+    tree = build_dir(sanitize)
+    command = [str(machine.VENV_PYTHON), str(Path("tests", "stand_in", "run.py"))]
+    command += ["--program", str(tree / "tests" / "stand_in" / "stand_in")]
+    command += ["--connector", str(tree / "vol"), "--filters", str(build_dir() / "plugins")]
+    command = [*sanitizers.launcher(sanitize), *command, *options.arguments]
+    return without_findings(
+        lambda: run_open("stand-in", command, log="stand_in", env=environment(sanitize))
+    )
 
 
 def clean(options: argparse.Namespace) -> int:
@@ -302,15 +320,18 @@ def parser() -> argparse.ArgumentParser:
     which.add_argument("--runs", type=int, default=100)
     which.add_argument("--sanitize", choices=sanitizers.ROOMS, default="")
     which = add(
-        "stand-in", stand_in, "hold the connector to native HDF5 by the test suites of others"
+        "stand-in",
+        stand_in,
+        "hold the connector to native HDF5 by random sequences of calls; further arguments "
+        "(--seqs, --calls, --seed, --ranks, --replay, --planted) go to tests/stand_in/run.py",
     )
+    which.add_argument("--sanitize", choices=sanitizers.ROOMS, default="")
     which.add_argument(
         "--suites",
         nargs="*",
         metavar="NAME",
-        required=True,
         choices=suites.NAMES,
-        help="all of them, or of " + ", ".join(suites.NAMES),
+        help="instead the test suites of others: all of them, or of " + ", ".join(suites.NAMES),
     )
     which = add("clean", clean, "remove build trees and out/")
     which.add_argument("--all", action="store_true", help="the Python environments too")
@@ -320,7 +341,7 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Parse and run."""
     options, options.arguments = parser().parse_known_args()
-    if options.arguments and options.call not in (benches.bench, demo, crash, torture):
+    if options.arguments and options.call not in (benches.bench, demo, crash, stand_in, torture):
         parser().error(f"{options.command} does not know {' '.join(options.arguments)}")
     try:
         return options.call(options)

@@ -1,0 +1,57 @@
+"""Starts the program `stand_in` on some ranks, with a limit of time.
+
+Part of the tester beside it; no test by itself. Standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from launching import environment, on_ranks  # noqa: E402
+
+
+class Launcher:
+    """Knows where program, connector and filters are."""
+
+    def __init__(self, options: argparse.Namespace, place: Path) -> None:
+        self.options, self.place = options, place
+
+    @staticmethod
+    def fast_place() -> str | None:
+        """In memory where there is such a file system: many small files are made."""
+        memory = "/dev/shm"
+        return memory if os.path.isdir(memory) and os.access(memory, os.W_OK) else None
+
+    def run(self, ranks: int, words: list[str], limit_s: float) -> tuple[str, int]:
+        """What the program printed, and its exit status."""
+        files = self.place / "files"
+        shutil.rmtree(files, ignore_errors=True)
+        files.mkdir()
+        variables = {
+            "HDF5_PLUGIN_PATH": f"{self.options.connector}:{self.options.filters}",
+            "STAND_IN_FILTERS": str(self.options.filters),
+        }
+        command = [str(self.options.program), "--directory", str(files), *words]
+        process = subprocess.Popen(
+            [self.options.mpirun, *on_ranks(ranks, *command, variables=variables)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment(self.place),
+            start_new_session=True,
+        )
+        try:
+            text, _ = process.communicate(timeout=limit_s)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            text, _ = process.communicate()
+            code = -9
+        return text.decode(errors="replace"), code
