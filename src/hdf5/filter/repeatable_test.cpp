@@ -201,7 +201,7 @@ double random_value(std::mt19937_64& random, std::size_t i, double scale, int ki
     }
 }
 
-Settings random_settings(std::mt19937_64& random) {
+Settings any_settings(std::mt19937_64& random) {
     const auto below = [&](std::size_t n) { return random() % n; };
     Settings settings;
     constexpr Element k_elements[] = {Element::float32, Element::float32, Element::float64,
@@ -236,7 +236,7 @@ Settings random_settings(std::mt19937_64& random) {
 double largest_error_of(unsigned seed) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::size_t n) { return random() % n; };
-    Settings settings = random_settings(random);
+    Settings settings = any_settings(random);
     Passing passing(seed, settings);
     constexpr double k_scales[] = {1.0, 1e-3, 40.0, 1e4};
     const double scale = k_scales[below(std::size(k_scales))];
