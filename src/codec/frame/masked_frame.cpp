@@ -19,7 +19,7 @@ namespace {
 using Bytes = std::span<const std::byte>;
 using Kind = ErrorBound::Kind;
 
-constexpr std::size_t k_version_at = 4, k_checksum_at = 8, k_checksum_end = 16;
+constexpr std::size_t k_mask_version_at = 4, k_head_checksum_at = 8, k_head_checksum_end = 16;
 constexpr std::size_t k_most_values = 255;
 
 Status corrupt_mask(std::string what) {
@@ -41,7 +41,7 @@ ErrorBound over_all(const ErrorBound& bound, std::uint64_t all, std::uint64_t th
 }
 
 std::uint64_t head_checksum(Bytes frame, std::size_t head_bytes) {
-    return checksum(frame.subspan(k_checksum_end, head_bytes - k_checksum_end),
+    return checksum(frame.subspan(k_head_checksum_end, head_bytes - k_head_checksum_end),
                     base::ByteReader(frame).u64());
 }
 
@@ -118,14 +118,14 @@ void write_masked_head(const FrameHeader& header, const Mask& mask, Output& out)
     out.append(labels.bytes());
     if (!header.checksum) return;
     const auto head = out.bytes().subspan(begin);
-    base::put_little(head.subspan(k_checksum_at, 8).data(), head_checksum(head, head.size()), 8);
+    base::put_little(head.subspan(k_head_checksum_at, 8).data(), head_checksum(head, head.size()), 8);
 }
 
 bool is_masked(Bytes frame) {
     constexpr std::byte k_magic[] = {std::byte{0x8a}, std::byte{'C'}, std::byte{'F'},
                                      std::byte{'R'}};
-    return frame.size() > k_version_at && std::memcmp(frame.data(), k_magic, sizeof k_magic) == 0 &&
-           frame[k_version_at] == std::byte{k_masked_frame_version};
+    return frame.size() > k_mask_version_at && std::memcmp(frame.data(), k_magic, sizeof k_magic) == 0 &&
+           frame[k_mask_version_at] == std::byte{k_masked_frame_version};
 }
 
 Result<MaskedLayout> read_masked(Bytes frame) {
@@ -196,7 +196,7 @@ Result<Mask> unpack_mask(const MaskedLayout& layout) {
 
 Status verify_masked_head(Bytes frame, const MaskedLayout& layout) {
     const std::uint64_t found = head_checksum(frame, layout.head_bytes);
-    const std::uint64_t stored = base::ByteReader(frame.subspan(k_checksum_at)).u64();
+    const std::uint64_t stored = base::ByteReader(frame.subspan(k_head_checksum_at)).u64();
     if (found == stored) return {};
     return corrupt_mask(
         fmt::format("its checksum is {:016x}, its bytes give {:016x}", stored, found));
