@@ -176,6 +176,10 @@ struct FieldOptions {
     std::vector<double> position;     ///< of a value in its cell, each in [0, 1); default 0
     std::optional<double> time_offset = {};    ///< of the values from the dump's time; default 0
     std::vector<store::Attribute> attributes;  ///< as by Writer::set_attribute
+    /// Values that mark a place without data, as converted to the field's type, which must have
+    /// them: bit for bit in the file, and in no range. At most 255.
+    /// docs/reference/missing_values.md.
+    std::vector<FillValue> missing = {};
     /// Bounds of some values; the field's own bound, absolute, relative or lossless, is that of all
     /// others. Codec "caesura" only. Rules that look at values cost end() a pass over them.
     BoundMap bound_map = {};

@@ -14,6 +14,7 @@
 //  - The parts of a block are in the order of its values, and are all of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -100,7 +101,9 @@ class Composition {
         double min = std::numeric_limits<double>::infinity();
         double max = -std::numeric_limits<double>::infinity();
     };
-    void widen(const Box& box, const std::byte* values, DType dtype, std::span<Range> ranges) const;
+    /// @param missing  bits of values that do not count.
+    void widen(const Box& box, const std::byte* values, DType dtype,
+               const codec::ValueBits& missing, std::span<Range> ranges) const;
 
   private:
     explicit Composition(std::vector<Component> components) : components_(std::move(components)) {}
@@ -112,6 +115,17 @@ class Composition {
     bool interleaved_ = false;
     std::string whole_;
     std::shared_ptr<const BoxList> boxes_;  ///< null: no arrays
+};
+
+/// What is seen of values on the way to their range.
+struct Seen {
+    codec::ValueBits suspects = {};
+    Composition::Range bulk = {};  ///< of nine tenths of each box's values
+    void unite(const Seen& other) {
+        codec::unite(suspects, other.suspects);
+        bulk.min = std::min(bulk.min, other.bulk.min);
+        bulk.max = std::max(bulk.max, other.bulk.max);
+    }
 };
 
 /// The finite values' range, widened by `count` values.

@@ -1,9 +1,10 @@
-// What is where no box lay, as it lies in memory.
+// What is where no box lay, as it lies in memory; and values that mark a place without data.
 #pragma once
 
 #include <array>
 
 #include "caesura/writer.hpp"
+#include "codec/bound/missing.hpp"
 
 namespace caesura::writer {
 
@@ -12,5 +13,13 @@ namespace caesura::writer {
 Result<std::array<std::byte, 8>> fill_of(const FillValue& value, DType dtype);
 
 std::string to_string(const FillValue& value);
+
+/// Bits of the missing values that a definition names: FieldOptions::missing, and attributes
+/// `_FillValue` and `missing_value`. What the type does not have is left out.
+codec::ValueBits declared_missing(const FieldOptions& options, DType dtype);
+/// Errors: invalid_argument (a value that the type does not have; too many).
+Status check_missing(const FieldOptions& options, DType dtype);
+/// Attributes that say it to readers, unless the definition brings them itself.
+std::vector<store::Attribute> missing_attributes(const FieldOptions& options, DType dtype);
 
 }  // namespace caesura::writer

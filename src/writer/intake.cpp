@@ -321,7 +321,7 @@ Status Intake::take(const Handed& handed) try {
         put.data = snapshot.buffer.data();
     }
     put.ranges.resize(state.ranges());
-    if (!put.ranges.empty()) state.widen(box, put.data, put.ranges);
+    if (!put.ranges.empty()) state.widen(box, put.data, put.ranges, put.seen);
     if (state.may_be_axis()) put.order.add(put.data, box.extent.count(), dtype);
     if (says_where(state)) put.places = finite_range(put.data, box.extent.count(), dtype);
     if (session_.traces()) session_.trace("put", state.name, begin_s);

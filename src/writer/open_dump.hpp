@@ -27,6 +27,7 @@ struct Put {
     std::uint32_t turn = 0;                       ///< OpenWriter::put
     bool exactly = false;                         ///< Loss::spent
     std::vector<Composition::Range> ranges = {};  ///< as many as FieldState::ranges()
+    Seen seen = {};                               ///< with the ranges
     Composition::Range places = {};               ///< of its values, if says_where()
     ValueOrder order = {};                        ///< of its values, if FieldState::may_be_axis()
 };
