@@ -347,6 +347,10 @@ class Dump {
     }
     Status put_particle_bytes(Field record, std::uint64_t count, const void* data, DType dtype,
                               Ownership own);
+    /// From now on values with these bits are missing in `field`, as FieldOptions::missing has it:
+    /// on all ranks, of which any may say it, before its puts. Local. Errors: invalid_argument (the
+    /// field's type has no such value; outside a dump).
+    Status declare_missing(Field field, const FillValue& value);
     /// As Writer::set_attribute, in this dump alone, where it wins. An error is end()'s too, and
     /// costs the dump. Errors: also invalid_argument (of the file; outside a dump).
     Status set_attribute(const AttributeOwner& owner, const std::string& name,

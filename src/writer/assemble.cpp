@@ -82,9 +82,10 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
         for (const std::uint32_t i : dump_.puts_of(f)) widen(mine, dump_.puts[i].ranges);
         packer.put(boxes_changed ? dump_.boxes_of(f, rank_) : std::vector<RankBox>{});
         packer.put(mine);
-        if (!mine.empty()) {
+        if (parts_.fields[f].masks()) {
             const Seen seen = seen_of(f);
             packer.put(seen.suspects);
+            packer.put(seen.declared);
             packer.put(seen.bulk);
         }
         if (says_where(parts_.fields[f])) packer.put(places_of(f));
@@ -103,8 +104,10 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
             boxes[f].insert(boxes[f].end(), of_rank.begin(), of_rank.end());
             ranges[f].resize(parts_.fields[f].ranges());
             widen(ranges[f], unpacker.get_list<Composition::Range>());
-            if (!ranges[f].empty()) {
-                Seen theirs{unpacker.get_list<std::uint64_t>(), {}};
+            if (parts_.fields[f].masks()) {
+                Seen theirs;
+                theirs.suspects = unpacker.get_list<std::uint64_t>();
+                theirs.declared = unpacker.get_list<std::uint64_t>();
                 theirs.bulk = unpacker.get<Composition::Range>();
                 seen[f].unite(theirs);
             }

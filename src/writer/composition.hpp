@@ -120,9 +120,11 @@ class Composition {
 /// What is seen of values on the way to their range.
 struct Seen {
     codec::ValueBits suspects = {};
+    codec::ValueBits declared = {};  ///< with a put, not with the definition
     Composition::Range bulk = {};  ///< of nine tenths of each box's values
     void unite(const Seen& other) {
         codec::unite(suspects, other.suspects);
+        codec::unite(declared, other.declared);
         bulk.min = std::min(bulk.min, other.bulk.min);
         bulk.max = std::max(bulk.max, other.bulk.max);
     }

@@ -29,7 +29,8 @@ struct FieldState {
           times(models.times),
           newest_tables(models.tables),
           tables(models.tables),
-          missing(declared_missing(options, dtype)) {}
+          missing(declared_missing(options, dtype)),
+          agreed_missing(missing) {}
 
     std::string name;
     DType dtype = float32;
@@ -52,8 +53,10 @@ struct FieldState {
     // Codec "caesura" only; see tables.cpp.
     TableSet& newest_tables;  ///< agreed: the same on all ranks
     TableSet tables;          ///< what blocks are coded with: these, or those of the dataset
-    /// Bits of the missing values that were declared, and of suspects that any rank has found.
+    /// Bits of the missing values that this rank knows: those that all ranks know, and what was
+    /// declared here since.
     codec::ValueBits missing;
+    codec::ValueBits agreed_missing;  ///< declared, or suspects of any rank: the same on all
     bool is_warned_of_range = false;  ///< a stretched one
     TableStatistics counted;  ///< of blocks finished here and not yet sent; on rank 0 of all ranks
 
@@ -106,6 +109,7 @@ struct FieldState {
     void widen(const Box& box, const std::byte* values, std::span<Composition::Range> ranges,
                Seen& seen) const;
     /// Bits of the missing values may be compared with those of its numbers, which are rounded.
+    void say_missing(const codec::ValueBits& declared);
     bool masks() const { return codec::may_have_missing(number_type(dtype)); }
 };
 

@@ -182,6 +182,20 @@ std::vector<store::Attribute> missing_attributes(const FieldOptions& options, DT
     return {{name, std::move(all)}};
 }
 
+FillValue value_of(std::span<const std::byte> bytes, DType dtype) {
+    double wide = 0;
+    float number = 0;
+    if (dtype == DType::float64) {
+        std::memcpy(&wide, bytes.data(), sizeof wide);
+        return wide;
+    }
+    if (dtype == DType::float32)
+        std::memcpy(&number, bytes.data(), sizeof number);
+    else
+        base::widen(bytes, dtype, reinterpret_cast<std::byte*>(&number));
+    return static_cast<double>(number);
+}
+
 Result<std::array<std::byte, 8>> fill_of(const FillValue& value, DType dtype) {
     if (const auto bytes = fill_as(value, dtype)) return *bytes;
     return Status(

@@ -12,6 +12,9 @@ namespace caesura::writer {
 /// value: out of its range, or a fraction or NaN where it is one of integers).
 Result<std::array<std::byte, 8>> fill_of(const FillValue& value, DType dtype);
 
+/// Of a type that may_have_missing(). @param bytes  one value.
+FillValue value_of(std::span<const std::byte> bytes, DType dtype);
+
 std::string to_string(const FillValue& value);
 
 /// Bits of the missing values that a definition names: FieldOptions::missing, and attributes

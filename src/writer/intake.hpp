@@ -44,6 +44,8 @@ class Intake {
     void begin_round(std::uint64_t dump);
     void begin_dump(const DumpTime& time);
     Status put(const Handed& handed);
+    /// @see Dump::declare_missing
+    Status declare_missing(Field field, const FillValue& value);
     /// @see Dump::put_within
     Status put_within(Handed handed, const Shape& extent, const Shape& begin);
     Status put_particles(Field record, std::uint64_t count, const void* data, DType dtype,

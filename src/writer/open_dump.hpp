@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 
 #include "run/job.hpp"
 #include "writer/composition.hpp"
@@ -43,6 +44,7 @@ struct OpenDump {
     Metadata metadata;  ///< said of this dump alone
     std::vector<Put> puts;
     std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
+    std::map<std::uint32_t, codec::ValueBits> declared;  ///< by field: Intake::declare_missing
     std::list<run::Snapshot> snapshots;  ///< a list, so that an empty dump needs no memory
     Status error;                        ///< the first put that failed
     std::uint64_t put_bytes = 0;         ///< of all puts

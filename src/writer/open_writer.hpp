@@ -57,6 +57,8 @@ struct DatasetDefinition {
     /// `bound` is what the pipeline says. Then the chunk has extent 1 along the components' axis,
     /// or all of it where they are interleaved.
     std::shared_ptr<const Composition> composition = {};
+    /// As FieldOptions::missing.
+    std::vector<FillValue> missing = {};
     /// As FieldOptions::bound_map; without a composition.
     BoundMap bound_map = {};
     /// The bound holds for fields alone: what turns out to be coordinates is stored exactly, which
@@ -114,6 +116,8 @@ class OpenWriter {
     void keep_exact(Field field);
     /// Has the last dump of a dataset with for_fields been stored exactly? The same on all ranks.
     KeptExact kept_exact(Field field) const;
+    /// As Dump::declare_missing; also after the puts, for what has not been handed over.
+    Status declare_missing(Field field, const FillValue& value);
     /// Is there anything that end() has not handed over yet?
     bool pending() const;
     /// Hand over what was put since the last call, on any rank; commit what has become durable.

@@ -203,6 +203,10 @@ Status Dump::put_bytes(Field field, const Box& box, const void* data, DType dtyp
     return writer_->impl_->intake->put({field, box, data, dtype, own});
 }
 
+Status Dump::declare_missing(Field field, const FillValue& value) {
+    return writer_->impl_->intake->declare_missing(field, value);
+}
+
 Status Dump::put_within_bytes(Field field, const Box& box, const void* array, const Shape& extent,
                               const Shape& begin, DType dtype, Ownership own) {
     return writer_->impl_->intake->put_within({field, box, array, dtype, own}, extent, begin);
