@@ -115,6 +115,25 @@ void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
     widen(data, count, 1, dtype, range);
 }
 
+Seen widen_without(std::span<const std::byte> values, DType dtype, const codec::ValueBits& missing,
+                   Composition::Range& range) {
+    Seen seen;
+    if (!codec::may_have_missing(number_type(dtype))) {
+        widen_range(values.data(), values.size() / size_of(dtype), dtype, range);
+        return seen;
+    }
+    codec::Findings found = codec::look_for_missing(values, number_type(dtype), missing);
+    const auto take = [](Composition::Range& to, const codec::FiniteRange& by) {
+        if (!by.any) return;
+        to.min = std::min(to.min, by.lowest);
+        to.max = std::max(to.max, by.highest);
+    };
+    take(range, found.range);
+    take(seen.bulk, found.bulk);
+    seen.suspects = std::move(found.suspects);
+    return seen;
+}
+
 std::shared_ptr<const Composition> Composition::along_axis(std::vector<Component> components,
                                                            int axis, int axis_in_file) {
     std::shared_ptr<Composition> made(new Composition(std::move(components)));

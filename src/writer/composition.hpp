@@ -134,6 +134,10 @@ struct Seen {
 void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
                  Composition::Range& range);
 
+/// The same without missing values, known ones and suspects. @return  the suspects, and the bulk.
+Seen widen_without(std::span<const std::byte> values, DType dtype, const codec::ValueBits& missing,
+                   Composition::Range& range);
+
 /// Does the bound mean something only once the range of all values is known?
 inline bool needs_range(const ErrorBound& bound) {
     return bound.kind == ErrorBound::Kind::relative || bound.kind == ErrorBound::Kind::psnr;

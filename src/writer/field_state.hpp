@@ -194,18 +194,8 @@ inline void FieldState::widen(const Box& box, const std::byte* values,
                               std::span<Composition::Range> ranges, Seen& seen) const {
     if (const Composition* const parts = composition(); parts != nullptr)
         return parts->widen(box, values, dtype, missing, ranges);
-    if (!masks()) return widen_range(values, box.extent.count(), dtype, ranges[0]);
-    const codec::Findings found = codec::look_for_missing(
-        {values, static_cast<std::size_t>(box.extent.count()) * size_of(dtype)}, number_type(dtype),
-        missing);
-    const auto take = [](Composition::Range& range, const codec::FiniteRange& by) {
-        if (!by.any) return;
-        range.min = std::min(range.min, by.lowest);
-        range.max = std::max(range.max, by.highest);
-    };
-    take(ranges[0], found.range);
-    take(seen.bulk, found.bulk);
-    codec::unite(seen.suspects, found.suspects);
+    seen.unite(widen_without({values, static_cast<std::size_t>(box.extent.count()) * size_of(dtype)},
+                             dtype, missing, ranges[0]));
 }
 
 /// What is fixed when an application's dataset is created: its pipeline. Local. Errors: unsupported

@@ -29,7 +29,7 @@ struct Handed {
 class Intake {
   public:
     /// @param dump_is_whole  Tree's.
-    Intake(Session& session, const Fields& fields, bool dump_is_whole, const Round& round,
+    Intake(Session& session, Fields& fields, bool dump_is_whole, const Round& round,
            const Flights& flights, run::Executor& executor, run::CallHelpers& helpers)
         : session_(session),
           fields_(fields),
@@ -75,7 +75,7 @@ class Intake {
     void expect_no_snapshots();
 
     Session& session_;
-    const Fields& fields_;
+    Fields& fields_;
     const bool dump_is_whole_;
     const Round& round_;
     const Flights& flights_;

@@ -51,6 +51,7 @@ struct DatasetDefinition {
     /// The dims may grow: blocks at the edges are stored whole, see SparseGrid.
     bool extendable = false;
     std::array<std::byte, 8> fill = {};  ///< one value, as it lies in memory
+    bool fill_is_set = false;  ///< the application chose it: it is missing, unless it is 0
     /// Raw bytes of a chunk aimed at, for fitting_chunk() of datasets to come; 0: say nothing.
     std::uint64_t chunk_bytes = 0;
     /// Several quantities or arrays (codec "caesura" alone): its components have the bounds, and
