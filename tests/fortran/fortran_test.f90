@@ -35,7 +35,7 @@ program fortran_test
     call refuse_what_is_not_open()
     call come_back_of_other_kinds()
     call keep_to_bounds_by_place()
-  if (ranks == 1) call leave_out_missing_values()
+    if (ranks == 1) call leave_out_missing_values()
     call take_another_shape()
   end if
   call append_to_file()

@@ -154,9 +154,29 @@ void relax(Grid<T>& grid) {
     });
 }
 
+/// The first finite value that is there; 0 if none is.
+template <class T>
+T first_of(std::span<const T> values, const Mask& mask) {
+    std::size_t begin = 0;
+    T found = 0;
+    bool any = false;
+    const auto look = [&](std::size_t end) {
+        for (; begin < end && !any; ++begin) {
+            any = std::isfinite(values[begin]);
+            if (any) found = values[begin];
+        }
+    };
+    for_each_missing(mask, [&](std::size_t first, std::size_t n, std::uint8_t) {
+        look(first);
+        begin = first + n;
+    });
+    look(values.size());
+    return found;
+}
+
 template <class T>
 void repeat_into(std::span<T> values, const Mask& mask) {
-    T before = 0;
+    T before = first_of<T>(values, mask);
     std::size_t present_from = 0;
     for_each_missing(mask, [&](std::size_t first, std::size_t n, std::uint8_t) {
         for (std::size_t i = first; i-- > present_from;) {

@@ -207,6 +207,23 @@ TEST(MaskedFrame, several_fills_and_nan_in_one_array_are_all_exact) {
     EXPECT_TRUE(compare(values, decoded, std::numeric_limits<float>::quiet_NaN()).second);
 }
 
+TEST(MaskedFrame, filled_holes_stay_within_the_range_of_the_others) {
+    // Goal: also holes at the very beginning, before any value, in both ways of filling.
+    const Shape shape{40, 50};
+    const auto values = ocean<float>(shape, 1e20F, 0.4, 4);
+    for (const Mode mode : {Mode::fast, Mode::strong}) {
+        CompressOptions options;
+        options.mode = mode;
+        const auto array =
+            without_missing(bytes_of(values), float32, shape, relative(1e-3), options, nullptr);
+        ASSERT_TRUE(array.has_value());
+        const FiniteRange filled = finite_range(array->filled, float32, 1);
+        const Findings found = look_for_missing(bytes_of(values), float32, {});
+        EXPECT_EQ(filled.lowest, found.range.lowest);
+        EXPECT_EQ(filled.highest, found.range.highest);
+    }
+}
+
 TEST(MaskedFrame, land_costs_about_nothing) {
     // Goal: a field of which 40 % are land takes about the bytes of its sea.
     const Shape shape{512, 512};
