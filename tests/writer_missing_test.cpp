@@ -1,6 +1,6 @@
-// Goal: missing values of a field, declared, suspected on one rank or declared with a put, come back
-// bit for bit on every rank and leave the range to the others; the file says which they are; a range
-// that few values stretch is warned of once.
+// Goal: missing values of a field, declared, suspected on one rank or declared with a put, come
+// back bit for bit on every rank and leave the range to the others; the file says which they are; a
+// range that few values stretch is warned of once.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -40,9 +40,10 @@ struct Ocean {
         const auto [least, most] = std::minmax_element(values.begin(), values.end());
         const double from = *least, width = *most - *least;
         for (std::size_t i = 0; i < values.size(); ++i) {
-            values[i] = static_cast<double>(static_cast<float>(270 + 20 * (values[i] - from) / width));
-            is_land[i] = static_cast<double>(i) < share * static_cast<double>(values.size()) &&
-                         i % 7 != 3;
+            values[i] =
+                static_cast<double>(static_cast<float>(270 + 20 * (values[i] - from) / width));
+            is_land[i] =
+                static_cast<double>(i) < share * static_cast<double>(values.size()) && i % 7 != 3;
             if (is_land[i]) {
                 values[i] = fill;
             } else {
@@ -67,7 +68,7 @@ struct Ocean {
     double limit() const { return k_share * (high - low) * (1 + 1e-6); }
 };
 
-struct Run {
+struct MissingRun {
     WriterOptions options;
     FieldOptions field;
     ErrorBound bound = relative(k_share);
@@ -95,11 +96,11 @@ struct Run {
             if (declared_with_put != 0.0 && rank == 0)
                 if (Status s = dump.declare_missing(*sst, declared_with_put); !s.ok()) return s;
             Box box{Shape::filled(shape.rank(), 0), shape};
-            box.offset[0] = shape[0] * static_cast<std::uint64_t>(rank) /
-                            static_cast<std::uint64_t>(size);
-            box.extent[0] = shape[0] * static_cast<std::uint64_t>(rank + 1) /
-                                static_cast<std::uint64_t>(size) -
-                            box.offset[0];
+            box.offset[0] =
+                shape[0] * static_cast<std::uint64_t>(rank) / static_cast<std::uint64_t>(size);
+            box.extent[0] =
+                shape[0] * static_cast<std::uint64_t>(rank + 1) / static_cast<std::uint64_t>(size) -
+                box.offset[0];
             const Status status = dtype == float32 ? put<float>(dump, *sst, dumps[n], box)
                                                    : put<double>(dump, *sst, dumps[n], box);
             if (!status.ok()) return status;
@@ -120,8 +121,8 @@ struct Run {
     }
 };
 
-Run small_run() {
-    Run run;
+MissingRun small_run() {
+    MissingRun run;
     run.options.durable = false;
     run.options.chunk_bytes = 64u << 10;
     run.options.on_message = quiet;
@@ -137,7 +138,7 @@ TEST_F(WriterMissing, a_relative_bound_is_one_of_the_sea_with_every_fill_type_an
     for (const double fill : {9.9692099683868690e36, 1e20, -9999.0, std::nan("")}) {
         for (const bool declared : {true, false}) {
             for (std::size_t k = 0; k < shapes.size(); ++k) {
-                Run run = small_run();
+                MissingRun run = small_run();
                 run.ranks = 1 + static_cast<int>(k % 3);
                 run.dtype = k % 2 == 0 ? float32 : float64;
                 const double stored =
@@ -157,7 +158,7 @@ TEST_F(WriterMissing, a_relative_bound_is_one_of_the_sea_with_every_fill_type_an
 
 TEST_F(WriterMissing, what_one_rank_suspects_is_in_no_ranks_range) {
     // Rank 2 has one value of land alone, which it cannot suspect.
-    Run run = small_run();
+    MissingRun run = small_run();
     run.ranks = 3;
     Ocean ocean({90, 100}, -9999.0, 0.3, 3);
     ocean.values[8500] = -9999.0;
@@ -170,7 +171,7 @@ TEST_F(WriterMissing, what_one_rank_suspects_is_in_no_ranks_range) {
 TEST_F(WriterMissing, what_is_declared_with_a_put_holds_on_all_ranks) {
     // 280.5 lies amid the sea: nothing would suspect it.
     for (const ErrorBound& bound : {relative(k_share), absolute(0.5)}) {
-        Run run = small_run();
+        MissingRun run = small_run();
         run.ranks = 3;
         run.bound = bound;
         run.declared_with_put = 280.5;
@@ -179,15 +180,14 @@ TEST_F(WriterMissing, what_is_declared_with_a_put_holds_on_all_ranks) {
         const auto errors = run.write_all(path_, dumps);
         ASSERT_TRUE(errors.empty()) << errors[0];
         for (std::size_t n = 0; n < dumps.size(); ++n) {
-            const double limit =
-                bound.kind == ErrorBound::Kind::absolute ? 0.5 : dumps[n].limit();
+            const double limit = bound.kind == ErrorBound::Kind::absolute ? 0.5 : dumps[n].limit();
             EXPECT_EQ(dumps[n].wrong(read_sst(path_, n), limit), "") << n;
         }
     }
 }
 
 TEST_F(WriterMissing, a_chunk_that_straddles_ranks_and_one_of_land_alone_are_exact) {
-    Run run = small_run();
+    MissingRun run = small_run();
     run.ranks = 4;
     run.options.chunk_bytes = 4096;
     run.field.missing = {-1.0};
@@ -200,7 +200,7 @@ TEST_F(WriterMissing, a_chunk_that_straddles_ranks_and_one_of_land_alone_are_exa
 
 TEST_F(WriterMissing, codecs_of_others_keep_missing_values_or_fall_back) {
     for (const char* codec : {"sz3", "zfp", "round+zstd", "zstd", "none"}) {
-        Run run = small_run();
+        MissingRun run = small_run();
         run.field.codec = CodecSpec{codec};
         run.field.missing = {-9999.0};
         const Ocean ocean({100, 90}, -9999.0, 0.4, 7);
@@ -227,7 +227,7 @@ TEST_F(WriterMissing, a_missing_value_that_the_type_has_not_is_refused_by_name) 
 }
 
 TEST_F(WriterMissing, a_range_that_few_values_stretch_is_warned_of_once) {
-    Run run = small_run();
+    MissingRun run = small_run();
     std::vector<std::string> said;
     run.options.on_message = [&](std::string_view text) { said.emplace_back(text); };
     Ocean ocean({100, 90}, 0.0, 0.0, 8);

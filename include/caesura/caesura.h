@@ -190,7 +190,7 @@ typedef struct caesura_field_options {
     /* Values that mark a place without data, as converted to the field's type, which must have
      * them: bit for bit in the file, and in no range (docs/reference/missing_values.md). Copied. */
     const double* missing; /* NULL: none */
-    size_t missing_count; /* 0 to 255 */
+    size_t missing_count;  /* 0 to 255 */
 } caesura_field_options;
 #define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
     {                                                                                           \

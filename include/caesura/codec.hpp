@@ -149,7 +149,7 @@ struct FrameInfo {
     std::uint64_t slabs = 1;         ///< parts that decode independently
     std::uint64_t regions = 1;       ///< with settings of their own; Mode::regions cuts slabs
     bool checksum = false;
-    std::uint64_t exact_values = 0;  ///< values outside the lattice, stored as they are
+    std::uint64_t exact_values = 0;    ///< values outside the lattice, stored as they are
     std::uint64_t missing_values = 0;  ///< places of missing values, declared or suspected
 };
 

@@ -337,10 +337,10 @@ class Writer:
         unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si, geometry,
         geometry_parameters, data_order, position, time_offset and attributes (a dictionary, as by
         set_attribute); partial=True: the boxes of a dump cover any part of the shape, and readers
-        find fill_value (0) elsewhere, as of a refined level; missing: a value, or several, that mark a
-        place without data: exact, in no range, and in the file as _FillValue or missing_value.
-        dtype: float16,
-        "bfloat16", float32, float64, complex64, complex128 (each part is held to the bound), or
+        find fill_value (0) elsewhere, as of a refined level; missing: a value, or several, that
+        mark a place without data: exact, in no range, in the file _FillValue or missing_value.
+        dtype: float16, "bfloat16",
+        float32, float64, complex64, complex128 (each part is held to the bound), or
         bool and integers of 8 to 64 bits, which are stored without loss: they have no bound but
         lossless, and none need be said. bound_map: bounds of some values, in units of the field;
         the field's own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or

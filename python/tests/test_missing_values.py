@@ -77,9 +77,10 @@ def test_the_file_says_which_values_are_missing(tmp_path):
 
 
 def test_a_missing_value_that_the_type_has_not_is_an_error(tmp_path):
-    with caesura.Writer(tmp_path / "a.h5") as writer:
-        with pytest.raises(ValueError, match=r"sst.*1e\+300"):
-            writer.define_field("sst", np.float32, (10,), absolute=1, missing=1e300)
+    writer = caesura.Writer(tmp_path / "a.h5")
+    with pytest.raises(ValueError, match=r"sst.*1e\+300"):
+        writer.define_field("sst", np.float32, (10,), absolute=1, missing=1e300)
+    writer.close()
 
 
 def test_integers_have_the_attribute_alone(tmp_path):

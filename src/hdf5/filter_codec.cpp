@@ -83,8 +83,8 @@ class FilterCodec final : public BlockCodec {
         const bool may_lose = mask.missing > 0 && !parts_.verify;
         if (may_lose) {
             broken = false;
-        } else if (!parts_.traits.screened ||
-            may_encode(parts_.traits, parts_.user, dtype_, codec::value_range(chunk, dtype_))) {
+        } else if (!parts_.traits.screened || may_encode(parts_.traits, parts_.user, dtype_,
+                                                         codec::value_range(chunk, dtype_))) {
             const FilterStage& main = parts_.stages[0];
             Outcome outcome = try_main(chunk, valid, main.cd_values, mask, block);
             if (outcome == Outcome::broken && !parts_.retry_cd_values.empty()) {

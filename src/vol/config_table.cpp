@@ -149,7 +149,8 @@ std::optional<std::vector<FillValue>> Table::get_missing() {
             else
                 values.emplace_back(one.value<double>().value_or(0.0));
         }
-    if (!good) bad(*node, fmt::format("'{}missing' must be a list of numbers, such as [1e20]", in_));
+    if (!good)
+        bad(*node, fmt::format("'{}missing' must be a list of numbers, such as [1e20]", in_));
     return values;
 }
 

@@ -121,7 +121,7 @@ class Composition {
 struct Seen {
     codec::ValueBits suspects = {};
     codec::ValueBits declared = {};  ///< with a put, not with the definition
-    Composition::Range bulk = {};  ///< of nine tenths of each box's values
+    Composition::Range bulk = {};    ///< of nine tenths of each box's values
     void unite(const Seen& other) {
         codec::unite(suspects, other.suspects);
         codec::unite(declared, other.declared);

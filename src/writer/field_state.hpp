@@ -194,8 +194,9 @@ inline void FieldState::widen(const Box& box, const std::byte* values,
                               std::span<Composition::Range> ranges, Seen& seen) const {
     if (const Composition* const parts = composition(); parts != nullptr)
         return parts->widen(box, values, dtype, missing, ranges);
-    seen.unite(widen_without({values, static_cast<std::size_t>(box.extent.count()) * size_of(dtype)},
-                             dtype, missing, ranges[0]));
+    seen.unite(
+        widen_without({values, static_cast<std::size_t>(box.extent.count()) * size_of(dtype)},
+                      dtype, missing, ranges[0]));
 }
 
 /// What is fixed when an application's dataset is created: its pipeline. Local. Errors: unsupported

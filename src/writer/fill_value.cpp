@@ -145,7 +145,8 @@ codec::ValueBits declared_missing(const FieldOptions& options, DType dtype) {
     codec::ValueBits bits;
     const auto add = [&](const FillValue& value) {
         const auto bytes = fill_as(value, number);
-        if (bytes) codec::unite(bits, codec::bits_of(std::span(*bytes).first(size_of(number)), number));
+        if (bytes)
+            codec::unite(bits, codec::bits_of(std::span(*bytes).first(size_of(number)), number));
     };
     if (!codec::may_have_missing(number)) return bits;
     for (const FillValue& value : options.missing) add(value);
@@ -164,9 +165,8 @@ Status check_missing(const FieldOptions& options, DType dtype) {
                     fmt::format("missing {} is no {}; give a value that the type has",
                                 to_string(value), caesura::to_string(dtype))};
     if (options.missing.size() <= k_most_missing) return {};
-    return {StatusCode::invalid_argument,
-            fmt::format("{} missing values; {} are possible", options.missing.size(),
-                        k_most_missing)};
+    return {StatusCode::invalid_argument, fmt::format("{} missing values; {} are possible",
+                                                      options.missing.size(), k_most_missing)};
 }
 
 std::vector<store::Attribute> missing_attributes(const FieldOptions& options, DType dtype) {

@@ -80,11 +80,10 @@ Status Intake::declare_missing(Field field, const FillValue& value) {
     const DType number = number_type(state.dtype);
     const auto bytes = fill_of(value, number);
     if (!bytes.ok())
-        return refuse(bytes.status().with_context(fmt::format(
-            "field '{}' on rank {}: a missing value", state.name, session_.rank)));
+        return refuse(bytes.status().with_context(
+            fmt::format("field '{}' on rank {}: a missing value", state.name, session_.rank)));
     if (!state.masks()) return {};
-    const codec::ValueBits bits =
-        codec::bits_of(std::span(*bytes).first(size_of(number)), number);
+    const codec::ValueBits bits = codec::bits_of(std::span(*bytes).first(size_of(number)), number);
     if (codec::unite(state.missing, bits)) codec::unite(dump_->declared[field.index], bits);
     return {};
 }

@@ -1,5 +1,5 @@
-// Values that some rank suspects to be fills belong to no range, on any rank; and a word about ranges
-// that a few values stretch.
+// Values that some rank suspects to be fills belong to no range, on any rank; and a word about
+// ranges that a few values stretch.
 #include <fmt/format.h>
 
 #include "base/wire.hpp"

@@ -43,7 +43,7 @@ struct OpenDump {
     DumpTime time;
     Metadata metadata;  ///< said of this dump alone
     std::vector<Put> puts;
-    std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
+    std::vector<std::vector<std::uint32_t>> of_field;    ///< by field: numbers of its puts
     std::map<std::uint32_t, codec::ValueBits> declared;  ///< by field: Intake::declare_missing
     std::list<run::Snapshot> snapshots;  ///< a list, so that an empty dump needs no memory
     Status error;                        ///< the first put that failed

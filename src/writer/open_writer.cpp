@@ -116,9 +116,9 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     FieldOptions options;
     options.bound_map = dataset.bound_map;
     options.missing = dataset.missing;
-    if (const DType number = number_type(dataset.dtype);
-        dataset.fill_is_set && codec::may_have_missing(number) &&
-        dataset.fill != std::array<std::byte, 8>{})
+    if (const DType number = number_type(dataset.dtype); dataset.fill_is_set &&
+                                                         codec::may_have_missing(number) &&
+                                                         dataset.fill != std::array<std::byte, 8>{})
         options.missing.push_back(value_of(std::span(dataset.fill).first(size_of(number)), number));
     FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec,
                      std::move(options), models);

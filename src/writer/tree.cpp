@@ -85,8 +85,8 @@ Status Tree::check_attributes(const std::string& who,
 void say_coverage(store::DatasetSpec& dataset, const FieldState& field) {
     const bool is_masked = field.options.missing.size() == 1;
     if (!field.is_partial() && !is_masked) return;
-    const auto fill = field.is_partial() ? field.fill()
-                                         : *fill_of(field.options.missing[0], field.dtype);
+    const auto fill =
+        field.is_partial() ? field.fill() : *fill_of(field.options.missing[0], field.dtype);
     if (field.is_partial()) dataset.partial_chunks = field.layout->n_touched;
     const std::size_t bytes = size_of(number_type(field.dtype));
     for (std::size_t at = 0; at < size_of(field.dtype); at += bytes)  // both parts of a complex one

@@ -16,7 +16,7 @@ enum class State : std::uint8_t {
     hole,
     present,
     filled,  ///< a hole that has its value by now
-    apart  ///< not finite: no hole, and nothing to interpolate from
+    apart    ///< not finite: no hole, and nothing to interpolate from
 };
 
 using Index = std::array<std::size_t, 4>;

@@ -62,8 +62,8 @@ std::vector<double> usual_fills() {
         fills.push_back(1 - power);
     }
     for (const double large :
-         {1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24,
-          1e25, 1e26, 1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38}) {
+         {1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22, 1e23, 1e24, 1e25, 1e26,
+          1e27, 1e28, 1e29, 1e30, 1e31, 1e32, 1e33, 1e34, 1e35, 1e36, 1e37, 1e38}) {
         fills.push_back(large);
         fills.push_back(-large);
     }
@@ -113,7 +113,8 @@ std::size_t repeats_wanted(T value, const FiniteRange& rest, DType dtype) {
     if (is_usual(value, dtype) && outside / k_spreads > rest.highest - rest.lowest)
         return k_fewest_usual;
     const double magnitude = std::max(std::abs(rest.lowest), std::abs(rest.highest));
-    const bool is_huge = std::abs(v) >= k_times && magnitude > 0 && std::abs(v) / k_times >= magnitude;
+    const bool is_huge =
+        std::abs(v) >= k_times && magnitude > 0 && std::abs(v) / k_times >= magnitude;
     return is_huge ? k_fewest_other : 0;
 }
 
@@ -179,8 +180,8 @@ std::vector<T> sample_of(std::span<const T> values) {
 
 /// The ends of a range that look like fills beside the other values.
 template <class T>
-std::vector<T> candidates(std::span<const T> values, const FiniteRange& range,
-                          const ValueBits& out, DType dtype) {
+std::vector<T> candidates(std::span<const T> values, const FiniteRange& range, const ValueBits& out,
+                          DType dtype) {
     if (!range.any || range.lowest == range.highest) return {};
     const T low = static_cast<T>(range.lowest), high = static_cast<T>(range.highest);
     ValueBits without = out;
@@ -190,7 +191,8 @@ std::vector<T> candidates(std::span<const T> values, const FiniteRange& range,
     for (const T end : {high, low}) {
         const T other = end == high ? low : high;
         FiniteRange beside = rest;
-        if (!rest.any) widen(beside, {true, static_cast<double>(other), static_cast<double>(other)});
+        if (!rest.any)
+            widen(beside, {true, static_cast<double>(other), static_cast<double>(other)});
         if (repeats_wanted(end, beside, dtype) > 0) found.push_back(end);
     }
     return found;
@@ -361,13 +363,14 @@ bool unite(ValueBits& bits, std::span<const std::uint64_t> more) {
 
 Findings look_for_missing(std::span<const std::byte> values, DType dtype, const ValueBits& known,
                           int threads) {
-    Findings found = as_wide(values, dtype, known, [&]<class T>(std::span<const T> wide,
-                                                                const ValueBits& bits) {
-        const DType type = sizeof(T) == 4 ? DType::float32 : DType::float64;
-        const FiniteRange range = bits.empty() ? finite_range(std::as_bytes(wide), type, threads)
-                                               : range_without(wide, bits);
-        return look(wide, dtype, bits, range);
-    });
+    Findings found =
+        as_wide(values, dtype, known, [&]<class T>(std::span<const T> wide, const ValueBits& bits) {
+            const DType type = sizeof(T) == 4 ? DType::float32 : DType::float64;
+            const FiniteRange range = bits.empty()
+                                          ? finite_range(std::as_bytes(wide), type, threads)
+                                          : range_without(wide, bits);
+            return look(wide, dtype, bits, range);
+        });
     if (is_short_float(dtype)) {
         std::vector<std::byte> narrow(found.suspects.size() * size_of(dtype));
         decode_as(values_of(found.suspects, DType::float32), dtype, true, narrow);

@@ -118,13 +118,15 @@ void write_masked_head(const FrameHeader& header, const Mask& mask, Output& out)
     out.append(labels.bytes());
     if (!header.checksum) return;
     const auto head = out.bytes().subspan(begin);
-    base::put_little(head.subspan(k_head_checksum_at, 8).data(), head_checksum(head, head.size()), 8);
+    base::put_little(head.subspan(k_head_checksum_at, 8).data(), head_checksum(head, head.size()),
+                     8);
 }
 
 bool is_masked(Bytes frame) {
     constexpr std::byte k_magic[] = {std::byte{0x8a}, std::byte{'C'}, std::byte{'F'},
                                      std::byte{'R'}};
-    return frame.size() > k_mask_version_at && std::memcmp(frame.data(), k_magic, sizeof k_magic) == 0 &&
+    return frame.size() > k_mask_version_at &&
+           std::memcmp(frame.data(), k_magic, sizeof k_magic) == 0 &&
            frame[k_mask_version_at] == std::byte{k_masked_frame_version};
 }
 
@@ -148,8 +150,8 @@ Result<MaskedLayout> read_masked(Bytes frame) {
         return corrupt_mask(fmt::format("{} missing values", values));
     const std::uint64_t count = header->shape.count();
     if (layout.missing < 1 || layout.missing > count || layout.runs < 1 || layout.runs > count)
-        return corrupt_mask(fmt::format("{} places in {} runs of {} values", layout.missing,
-                                        layout.runs, count));
+        return corrupt_mask(
+            fmt::format("{} places in {} runs of {} values", layout.missing, layout.runs, count));
     const Bytes bits = reader.bytes(values * header->value_bytes());
     layout.lengths = reader.bytes(length_bytes);
     layout.labels = reader.bytes(label_bytes);
@@ -177,8 +179,8 @@ Result<Mask> unpack_mask(const MaskedLayout& layout) {
     std::uint64_t left = layout.header.shape.count(), missing = 0;
     for (std::size_t run = 0; run < runs; ++run) {
         if (mask.lengths[run] < 1 || mask.lengths[run] > left)
-            return corrupt_mask(fmt::format("run {} has {} values, {} are left", run,
-                                            mask.lengths[run], left));
+            return corrupt_mask(
+                fmt::format("run {} has {} values, {} are left", run, mask.lengths[run], left));
         if (mask.labels[run] > layout.values.size())
             return corrupt_mask(fmt::format("run {} is of missing value {} of {}", run,
                                             mask.labels[run], layout.values.size()));
@@ -186,9 +188,8 @@ Result<Mask> unpack_mask(const MaskedLayout& layout) {
         if (mask.labels[run] != 0) missing += mask.lengths[run];
     }
     if (left != 0 || missing != layout.missing)
-        return corrupt_mask(
-            fmt::format("its runs leave {} values, and {} are missing, not {}", left, missing,
-                        layout.missing));
+        return corrupt_mask(fmt::format("its runs leave {} values, and {} are missing, not {}",
+                                        left, missing, layout.missing));
     mask.values = layout.values;
     mask.missing = missing;
     return mask;

@@ -51,8 +51,8 @@ std::vector<T> ocean(const Shape& shape, T fill, double share, unsigned seed) {
     const std::size_t row = shape[shape.rank() - 1];
     for (std::size_t i = 0; i < values.size(); ++i) {
         values[i] = static_cast<T>(280) + 10 * values[i];
-        const double coast =
-            static_cast<double>(row) * (share + 0.1 * std::sin(static_cast<double>(i / row) * 0.05));
+        const double coast = static_cast<double>(row) *
+                             (share + 0.1 * std::sin(static_cast<double>(i / row) * 0.05));
         if (static_cast<double>(i % row) < coast) values[i] = fill;
     }
     for (int island = 0; island < 20; ++island)
@@ -72,8 +72,8 @@ std::pair<double, bool> compare(const std::vector<T>& values, const Bytes& decod
         if (std::memcmp(&values[i], &fill, sizeof(T)) == 0)
             land = land && std::memcmp(&back, &fill, sizeof(T)) == 0;
         else
-            worst = std::max(worst, std::abs(static_cast<double>(back) -
-                                             static_cast<double>(values[i])));
+            worst = std::max(worst,
+                             std::abs(static_cast<double>(back) - static_cast<double>(values[i])));
     }
     return {worst, land};
 }
@@ -121,8 +121,13 @@ void try_random_masks(unsigned seed) {
     auto values = smooth_array<T>(shape, seed);
     T payload = std::numeric_limits<T>::quiet_NaN();
     std::memset(&payload, 0x5a, 2);
-    const T fills[] = {T(1e20), T(-9999), payload, T(0.25), -T(0),
-                       std::numeric_limits<T>::infinity(), std::numeric_limits<T>::max()};
+    const T fills[] = {T(1e20),
+                       T(-9999),
+                       payload,
+                       T(0.25),
+                       -T(0),
+                       std::numeric_limits<T>::infinity(),
+                       std::numeric_limits<T>::max()};
     std::vector<T> missing;
     for (std::size_t k = 0; k <= random() % 3; ++k) missing.push_back(fills[random() % 7]);
     const unsigned rare = 1 + random() % 40;
@@ -134,8 +139,8 @@ void try_random_masks(unsigned seed) {
             values[j] = fill;
     }
     if (random() % 4 == 0) sprinkle_specials(values, seed);
-    const ErrorBound bounds[] = {absolute(1e-3), relative(1e-3), pointwise_relative(1e-2), psnr(60),
-                                 absolute(1e-9), lossless()};
+    const ErrorBound bounds[] = {absolute(1e-3), relative(1e-3), pointwise_relative(1e-2),
+                                 psnr(60),       absolute(1e-9), lossless()};
     CompressOptions options;
     options.mode = static_cast<Mode>(random() % 5);
     options.missing = std::as_bytes(std::span(missing));
@@ -277,7 +282,8 @@ TEST(MaskedFrame, what_is_data_is_not_suspected) {
     for (std::size_t i = 0; i < 500; ++i) plateau[i] = 1000.0F;
     EXPECT_EQ(suspects(plateau), 0u);
     auto levels = values;  // 9999 among values as large
-    for (std::size_t i = 0; i < levels.size(); ++i) levels[i] = i % 3 == 0 ? 9999.0F : 5000 * levels[i];
+    for (std::size_t i = 0; i < levels.size(); ++i)
+        levels[i] = i % 3 == 0 ? 9999.0F : 5000 * levels[i];
     EXPECT_EQ(suspects(levels), 0u);
     std::mt19937 random(5);
     auto density = values;  // ten orders of magnitude

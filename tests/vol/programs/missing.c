@@ -1,6 +1,8 @@
 /* Goal: oceans with land, each told in another way that land is no data: the dataset's fill value,
  * an attribute after the values, the configuration, or nothing. Rank 0 keeps what was meant in
  * "meant", without compression; missing.py compares. */
+#include <math.h>
+
 #include "check.h"
 
 enum { k_rows = 96, k_width = 128 };
@@ -13,7 +15,8 @@ static float value_of(uint64_t i, float land, int dump) {
 
 /* Rows of the ranks in turn, all together; each dump once more over the last one. */
 static void write_ocean(hid_t dataset, float land, int dump) {
-    hsize_t begin = (hsize_t)(k_rows * g_rank / g_ranks), end = (hsize_t)(k_rows * (g_rank + 1) / g_ranks);
+    hsize_t begin = (hsize_t)(k_rows * g_rank / g_ranks),
+            end = (hsize_t)(k_rows * (g_rank + 1) / g_ranks);
     hsize_t offset[2] = {begin, 0}, count[2] = {end - begin, k_width};
     float* values = malloc(sizeof(float) * k_rows * k_width);
     for (uint64_t i = begin * k_width; i < end * k_width; ++i)
@@ -30,7 +33,8 @@ static void write_ocean(hid_t dataset, float land, int dump) {
 
 static void say(hid_t dataset, const char* name, float land) {
     hid_t space = OK(H5Screate(H5S_SCALAR));
-    hid_t attribute = OK(H5Acreate2(dataset, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t attribute =
+        OK(H5Acreate2(dataset, name, H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT));
     OK(H5Awrite(attribute, H5T_NATIVE_FLOAT, &land));
     OK(H5Aclose(attribute));
     OK(H5Sclose(space));
