@@ -20,14 +20,15 @@ using Bytes = std::vector<std::byte>;
 constexpr float k_netcdf = 9.9692099683868690e36F;
 
 template <class T>
-Bytes bytes_of(const std::vector<T>& values) {
+Bytes raw_bytes_of(const std::vector<T>& values) {
     const auto bytes = std::as_bytes(std::span(values));
     return {bytes.begin(), bytes.end()};
 }
 
 /// Frame and array again; the frame keeps its promise.
-Bytes round_trip(const Bytes& values, DType dtype, const Shape& shape, const ErrorBound& bound,
-                 const CompressOptions& options, FrameInfo* info = nullptr) {
+Bytes masked_round_trip(const Bytes& values, DType dtype, const Shape& shape,
+                        const ErrorBound& bound, const CompressOptions& options,
+                        FrameInfo* info = nullptr) {
     const auto frame = compress(values, dtype, shape, bound, options);
     EXPECT_TRUE(frame.ok()) << frame.status().message();
     if (!frame.ok()) return {};
@@ -63,7 +64,7 @@ std::vector<T> ocean(const Shape& shape, T fill, double share, unsigned seed) {
 
 /// The largest error of the sea, and whether all land came back bit for bit.
 template <class T>
-std::pair<double, bool> compare(const std::vector<T>& values, const Bytes& decoded, T fill) {
+std::pair<double, bool> sea_and_land(const std::vector<T>& values, const Bytes& decoded, T fill) {
     double worst = 0;
     bool land = true;
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -87,8 +88,8 @@ TEST(MaskedFrame, a_relative_bound_is_one_of_the_values_that_are_there) {
             CompressOptions options;
             if (declared) options.missing = std::as_bytes(std::span(&fill, 1));
             const Bytes decoded =
-                round_trip(bytes_of(values), float32, shape, relative(1e-3), options);
-            const auto [worst, land] = compare(values, decoded, fill);
+                masked_round_trip(raw_bytes_of(values), float32, shape, relative(1e-3), options);
+            const auto [worst, land] = sea_and_land(values, decoded, fill);
             EXPECT_LE(worst, 1e-3 * 40) << "declared: " << declared;
             EXPECT_TRUE(land) << "declared: " << declared;
         }
@@ -102,8 +103,8 @@ TEST(MaskedFrame, an_absolute_bound_leaves_a_fill_as_it_is) {
         const auto values = ocean<double>(shape, -9999.0, 0.3, 2);
         FrameInfo info;
         const Bytes decoded =
-            round_trip(bytes_of(values), float64, shape, absolute(bound), {}, &info);
-        const auto [worst, land] = compare(values, decoded, -9999.0);
+            masked_round_trip(raw_bytes_of(values), float64, shape, absolute(bound), {}, &info);
+        const auto [worst, land] = sea_and_land(values, decoded, -9999.0);
         EXPECT_LE(worst, bound);
         EXPECT_TRUE(land);
         EXPECT_EQ(info.version, k_masked_frame_version);
@@ -147,8 +148,9 @@ void try_random_masks(unsigned seed) {
     options.find_suspects = random() % 2 == 0;
     options.checksum = random() % 2 == 0;
     const ErrorBound bound = bounds[random() % 6];
-    const Bytes decoded = round_trip(bytes_of(values), dtype_of<T>(), shape, bound, options);
-    for (const T fill : missing) EXPECT_TRUE(compare(values, decoded, fill).second);
+    const Bytes decoded =
+        masked_round_trip(raw_bytes_of(values), dtype_of<T>(), shape, bound, options);
+    for (const T fill : missing) EXPECT_TRUE(sea_and_land(values, decoded, fill).second);
 }
 
 TEST(MaskedFrame, random_masks_come_back_in_every_mode_and_bound) {
@@ -168,7 +170,7 @@ TEST(MaskedFrame, values_of_16_bits_are_masked_as_well) {
                 base::narrow(std::as_bytes(std::span(wide)).data(), dtype, values);
                 CompressOptions options;  // of the first value, which is land
                 if (declared) options.missing = std::span(values).first(2);
-                const Bytes decoded = round_trip(values, dtype, shape, bound, options);
+                const Bytes decoded = masked_round_trip(values, dtype, shape, bound, options);
                 ASSERT_EQ(decoded.size(), values.size());
                 double worst = 0;
                 Bytes back(wide.size() * 4);
@@ -194,11 +196,11 @@ TEST(MaskedFrame, an_array_of_missing_values_alone_is_some_bytes) {
     const float two[] = {-9999.0F, 1e20F};
     CompressOptions options;
     options.missing = std::as_bytes(std::span(two));
-    const auto frame = compress(bytes_of(values), float32, shape, relative(1e-3), options);
+    const auto frame = compress(raw_bytes_of(values), float32, shape, relative(1e-3), options);
     ASSERT_TRUE(frame.ok());
     EXPECT_LT(frame->size(), 250u);
-    EXPECT_EQ(round_trip(bytes_of(values), float32, shape, relative(1e-3), options),
-              bytes_of(values));
+    EXPECT_EQ(masked_round_trip(raw_bytes_of(values), float32, shape, relative(1e-3), options),
+              raw_bytes_of(values));
 }
 
 TEST(MaskedFrame, several_fills_and_nan_in_one_array_are_all_exact) {
@@ -206,10 +208,11 @@ TEST(MaskedFrame, several_fills_and_nan_in_one_array_are_all_exact) {
     auto values = ocean<float>(shape, 1e20F, 0.3, 5);
     for (std::size_t i = 0; i < 500; ++i) values[i * 7] = -9999.0F;
     for (std::size_t i = 0; i < 300; ++i) values[i * 11] = std::numeric_limits<float>::quiet_NaN();
-    const Bytes decoded = round_trip(bytes_of(values), float32, shape, relative(1e-3), {});
-    EXPECT_TRUE(compare(values, decoded, 1e20F).second);
-    EXPECT_TRUE(compare(values, decoded, -9999.0F).second);
-    EXPECT_TRUE(compare(values, decoded, std::numeric_limits<float>::quiet_NaN()).second);
+    const Bytes decoded =
+        masked_round_trip(raw_bytes_of(values), float32, shape, relative(1e-3), {});
+    EXPECT_TRUE(sea_and_land(values, decoded, 1e20F).second);
+    EXPECT_TRUE(sea_and_land(values, decoded, -9999.0F).second);
+    EXPECT_TRUE(sea_and_land(values, decoded, std::numeric_limits<float>::quiet_NaN()).second);
 }
 
 TEST(MaskedFrame, filled_holes_stay_within_the_range_of_the_others) {
@@ -220,10 +223,10 @@ TEST(MaskedFrame, filled_holes_stay_within_the_range_of_the_others) {
         CompressOptions options;
         options.mode = mode;
         const auto array =
-            without_missing(bytes_of(values), float32, shape, relative(1e-3), options, nullptr);
+            without_missing(raw_bytes_of(values), float32, shape, relative(1e-3), options, nullptr);
         ASSERT_TRUE(array.has_value());
         const FiniteRange filled = finite_range(array->filled, float32, 1);
-        const Findings found = look_for_missing(bytes_of(values), float32, {});
+        const Findings found = look_for_missing(raw_bytes_of(values), float32, {});
         EXPECT_EQ(filled.lowest, found.range.lowest);
         EXPECT_EQ(filled.highest, found.range.highest);
     }
@@ -237,14 +240,15 @@ TEST(MaskedFrame, land_costs_about_nothing) {
         options.mode = mode;
         const auto all_sea = ocean<float>(shape, 280.0F, -1.0, 7);
         const auto with_land = ocean<float>(shape, k_netcdf, 0.4, 7);
-        const auto sea = compress(bytes_of(all_sea), float32, shape, absolute(0.02), options);
-        const auto land = compress(bytes_of(with_land), float32, shape, absolute(0.02), options);
+        const auto sea = compress(raw_bytes_of(all_sea), float32, shape, absolute(0.02), options);
+        const auto land =
+            compress(raw_bytes_of(with_land), float32, shape, absolute(0.02), options);
         ASSERT_TRUE(sea.ok() && land.ok());
         // Of the sea's 60 %, and what coasts and their islands cost.
         EXPECT_LT(static_cast<double>(land->size()), 0.9 * static_cast<double>(sea->size()))
             << static_cast<int>(mode);
         const auto estimated =
-            estimate(bytes_of(with_land), float32, shape, absolute(0.02), options);
+            estimate(raw_bytes_of(with_land), float32, shape, absolute(0.02), options);
         ASSERT_TRUE(estimated.ok());
         EXPECT_NEAR(static_cast<double>(estimated->bytes) / static_cast<double>(land->size()), 1.0,
                     0.2);
@@ -255,7 +259,7 @@ TEST(MaskedFrame, an_array_without_missing_values_has_the_bytes_of_before) {
     for (unsigned seed = 0; seed < 20; ++seed) {
         SCOPED_TRACE(seed);
         const Shape shape{20, 30, 10};
-        auto values = bytes_of(smooth_array<float>(shape, seed));
+        auto values = raw_bytes_of(smooth_array<float>(shape, seed));
         CompressOptions plain;
         plain.find_suspects = false;
         const float declared = 1e20F;
@@ -271,7 +275,7 @@ TEST(MaskedFrame, what_is_data_is_not_suspected) {
     // Goal: peaks, floors, plateaus and values of one sign far apart stay data.
     const Shape shape{40, 40, 10};
     const auto suspects = [&](const std::vector<float>& values) {
-        return look_for_missing(bytes_of(values), float32, {}).suspects.size();
+        return look_for_missing(raw_bytes_of(values), float32, {}).suspects.size();
     };
     auto values = smooth_array<float>(shape, 1);
     EXPECT_EQ(suspects(values), 0u);
@@ -299,7 +303,7 @@ TEST(MaskedFrame, what_is_data_is_not_suspected) {
 
 TEST(MaskedFrame, damaged_masks_are_refused) {
     const Shape shape{24, 25};
-    const auto values = bytes_of(ocean<float>(shape, 1e20F, 0.4, 9));
+    const auto values = raw_bytes_of(ocean<float>(shape, 1e20F, 0.4, 9));
     CompressOptions options;
     options.checksum = false;
     const auto frame = compress(values, float32, shape, absolute(1e-2), options);
