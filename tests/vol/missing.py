@@ -14,7 +14,6 @@ import sys
 from pathlib import Path
 
 import h5py
-import hdf5plugin  # noqa: F401  finds filters
 import numpy as np
 from running import options_of_cases, run_in, try_cases
 
@@ -43,7 +42,7 @@ missing = [280.25]
 def faults_of(case: str, place: Path, options) -> list[str]:
     ranks = int(case.split()[0])
     for name, config in (("native", None), ("caesura", CONFIG)):
-        said = run_in(place / name, [options.program], options, ranks, config, again=False)
+        said = run_in(place / name, [options.program, str(place / name)], options, ranks, config, again=False)
         if said is not None:
             return [f"{name}: {said}"]
     faults = []
@@ -65,6 +64,7 @@ def faults_of(case: str, place: Path, options) -> list[str]:
 
 def main() -> int:
     options = options_of_cases(__doc__)
+    h5py.h5pl.append(options.filters.encode())
     return try_cases(
         [f"{n} ranks" for n in (1, 2, 4)],
         options.out,
