@@ -27,6 +27,8 @@ module caesura_calls
     integer(c_int) :: partial
     type(c_ptr) :: bound_rules
     integer(c_int64_t) :: bound_rule_count
+    type(c_ptr) :: missing
+    integer(c_int64_t) :: missing_count
   end type
 
   ! Counters of this rank; the members are those of caesura_writer_report in caesura.h.

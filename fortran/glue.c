@@ -67,6 +67,8 @@ int caesura_fortran_define(caesura_writer* writer, const char* name, int dtype, 
     options.partial = given->partial;
     options.bound_rules = given->bound_rules;
     options.bound_rule_count = (size_t)given->bound_rule_count;
+    options.missing = given->missing;
+    options.missing_count = (size_t)given->missing_count;
     return caesura_define_field_with(writer, name, dtype, rank, shape, kind, bound, &options,
                                      field);
 }

@@ -26,6 +26,8 @@ typedef struct caesura_fortran_field_options {
     int partial;
     const caesura_bound_rule* bound_rules;
     int64_t bound_rule_count;
+    const double* missing;
+    int64_t missing_count;
 } caesura_fortran_field_options;
 
 /* As caesura_report in core.f90. */

@@ -33,6 +33,8 @@ module caesura_writing
     real(real64) :: unit_si = 1, unit_dimension(7) = 0, grid_unit_si = 1, fill_value = 0
     logical :: partial = .false.
     type(caesura_bound_rule), allocatable :: bound_rules(:)
+    ! Mark a place without data, as converted to the field's type.
+    real(real64), allocatable :: missing(:)
   end type
 
   ! Copies that C's struct points into, for as long as a call.
@@ -234,13 +236,18 @@ contains
     character(:), allocatable, target :: codec
     character(17), allocatable, target :: labels(:)
     type(c_ptr), allocatable, target :: pointers(:)
-    real(c_double), allocatable, target :: spacing(:), offset(:)
+    real(c_double), allocatable, target :: spacing(:), offset(:), missing(:)
     type(c_bound_rule), allocatable, target :: rules(:)
     integer :: axes, axis
     axes = size(extent)
     c = c_field_options(held(given%codec, codec), c_null_ptr, c_null_ptr, c_null_ptr, &
       given%unit_si, given%unit_dimension, given%grid_unit_si, given%fill_value, &
-      merge(1, 0, given%partial), c_null_ptr, 0)
+      merge(1, 0, given%partial), c_null_ptr, 0, c_null_ptr, 0)
+    if (allocated(given%missing)) then
+      missing = given%missing
+      c%missing = c_loc(missing)
+      c%missing_count = size(missing)
+    end if
     if (allocated(given%bound_rules)) then
       rules = rule_in_c(given%bound_rules)
       c%bound_rules = c_loc(rules)

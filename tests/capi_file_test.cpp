@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -55,6 +56,43 @@ TEST(CField, values_between_ghost_cells_are_put_without_them) {
                            std::as_writable_bytes(std::span(values)))
                     .ok());
     EXPECT_EQ(values, (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(CField, missing_values_are_exact_and_in_no_range) {
+    const File file("caesura_c_missing_");
+    const std::uint64_t shape[] = {64, 50}, offset[] = {0, 0};
+    std::vector<float> values(64 * 50);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = i % 50 < 20 ? (i % 2 ? 7.5f : 1e20f)
+                                : 1 + 0.5f * std::sin(static_cast<float>(i) * 0.01f);
+    const double missing[] = {7.5, 1e20};
+    caesura_field_options options = CAESURA_FIELD_OPTIONS_DEFAULT;
+    options.missing = missing;
+    options.missing_count = 2;
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field_with(file.writer, "sst", CAESURA_FLOAT32, 2, shape,
+                                        CAESURA_RELATIVE, 1e-3, &options, &field),
+              CAESURA_OK)
+        << last_error();
+    options.missing = nullptr;
+    std::uint32_t other = 0;
+    EXPECT_EQ(caesura_define_field_with(file.writer, "other", CAESURA_FLOAT32, 2, shape,
+                                        CAESURA_RELATIVE, 1e-3, &options, &other),
+              CAESURA_INVALID_ARGUMENT);
+    ASSERT_EQ(caesura_begin_iteration(file.writer, 0), CAESURA_OK);
+    ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+    ASSERT_EQ(caesura_put(file.writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+              CAESURA_OK);
+    ASSERT_EQ(caesura_end_iteration(file.writer), CAESURA_OK) << last_error();
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    auto reader = caesura::Reader::open(file.path);
+    ASSERT_TRUE(reader.ok()) << reader.status().message();
+    std::vector<float> found(values.size());
+    const auto status = (*reader)->read(*(*reader)->find("sst", 0), {{0, 0}, {64, 50}},
+                                        std::as_writable_bytes(std::span(found)));
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (std::size_t i = 0; i < values.size(); ++i)
+        ASSERT_NEAR(found[i], values[i], i % 50 < 20 ? 0 : 1.001e-3) << i;
 }
 
 TEST(CField, units_axes_and_grid_reach_the_file) {

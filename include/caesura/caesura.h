@@ -187,11 +187,15 @@ typedef struct caesura_field_options {
     const double* time_offset; /* NULL: 0; of the values from the dump's time */
     const unsigned* cd_values; /* of `codec`, as H5Pset_filter takes them; see CodecSpec */
     size_t cd_value_count;     /* 0: derived from the bound */
+    /* Values that mark a place without data, as converted to the field's type, which must have
+     * them: bit for bit in the file, and in no range (docs/reference/missing_values.md). Copied. */
+    const double* missing; /* NULL: none */
+    size_t missing_count;  /* 0 to 255 */
 } caesura_field_options;
 #define CAESURA_FIELD_OPTIONS_DEFAULT                                                           \
     {                                                                                           \
         sizeof(caesura_field_options), NULL, 1.0, {0, 0, 0, 0, 0, 0, 0}, NULL, NULL, NULL, 1.0, \
-            NULL, 0, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0                        \
+            NULL, 0, 0, 0.0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL, 0               \
     }
 
 /* What a reader is told of a record of particles, and its codec; see RecordOptions in

@@ -124,6 +124,11 @@ struct CompressOptions {
     int threads = 1;
     /// Off: `tables` are used even where they fit badly (to measure what that costs).
     bool drift_check = true;
+    /// Values of the array's type, one after the other: those with the same bits are missing. They
+    /// come back as they are and belong to no range. At most 255; must outlive the call.
+    std::span<const std::byte> missing = {};
+    /// Values that look like fills are missing, too (docs/reference/missing_values.md).
+    bool find_suspects = true;
 };
 
 struct FrameInfo {
@@ -144,7 +149,8 @@ struct FrameInfo {
     std::uint64_t slabs = 1;         ///< parts that decode independently
     std::uint64_t regions = 1;       ///< with settings of their own; Mode::regions cuts slabs
     bool checksum = false;
-    std::uint64_t exact_values = 0;  ///< values outside the lattice, stored as they are
+    std::uint64_t exact_values = 0;    ///< values outside the lattice, stored as they are
+    std::uint64_t missing_values = 0;  ///< places of missing values, declared or suspected
 };
 
 /// Compress a dense array.
@@ -153,7 +159,8 @@ struct FrameInfo {
 ///                call.
 /// @param dtype   floating-point or integers (bool: uint8), which come back bit for bit.
 /// @param shape   1 to 4 axes, every extent >= 1, fewer than 2^31 values per slab.
-/// @param bound   relative and psnr take the range of this very array. Integers: lossless().
+/// @param bound   relative and psnr take the range of this very array, without missing values.
+///                Integers: lossless().
 /// @return the frame; at most the raw bytes + k_frame_overhead_bytes.
 /// Errors: invalid_argument (bound, shape, size), no_space (memory).
 /// Calls: independent, thread-safe. Memory per thread, beside the result: at most 1.5 times a slab
@@ -161,7 +168,7 @@ struct FrameInfo {
 /// point-wise relative bound, a PSNR target (each attempt is decoded and looked at) and values that
 /// are not aligned (one each); for gaps of NaN or fill values (one to four); and for a bound below
 /// the values' own rounding, which leaves nearly all of them to be stored exactly (up to six); for
-/// Mode::regions (two). The
+/// Mode::regions (two); and for missing values (two). The
 /// process keeps working memory for as many calls at once as it has cores.
 Result<std::vector<std::byte>> compress(std::span<const std::byte> values, DType dtype,
                                         const Shape& shape, const ErrorBound& bound,

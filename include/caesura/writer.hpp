@@ -176,6 +176,10 @@ struct FieldOptions {
     std::vector<double> position;     ///< of a value in its cell, each in [0, 1); default 0
     std::optional<double> time_offset = {};    ///< of the values from the dump's time; default 0
     std::vector<store::Attribute> attributes;  ///< as by Writer::set_attribute
+    /// Values that mark a place without data, as converted to the field's type, which must have
+    /// them: bit for bit in the file, and in no range. At most 255.
+    /// docs/reference/missing_values.md.
+    std::vector<FillValue> missing = {};
     /// Bounds of some values; the field's own bound, absolute, relative or lossless, is that of all
     /// others. Codec "caesura" only. Rules that look at values cost end() a pass over them.
     BoundMap bound_map = {};
@@ -343,6 +347,10 @@ class Dump {
     }
     Status put_particle_bytes(Field record, std::uint64_t count, const void* data, DType dtype,
                               Ownership own);
+    /// From now on values with these bits are missing in `field`, as FieldOptions::missing has it:
+    /// on all ranks, of which any may say it, before its puts. Local. Errors: invalid_argument (the
+    /// field's type has no such value; outside a dump).
+    Status declare_missing(Field field, const FillValue& value);
     /// As Writer::set_attribute, in this dump alone, where it wins. An error is end()'s too, and
     /// costs the dump. Errors: also invalid_argument (of the file; outside a dump).
     Status set_attribute(const AttributeOwner& owner, const std::string& name,

@@ -151,7 +151,8 @@ FillValue to_fill_value(nb::handle value) {
     if (nb::try_cast(value, with_sign)) return with_sign;
     std::uint64_t without = 0;
     if (!nb::try_cast(value, without))
-        raise_if_error({StatusCode::invalid_argument, "fill_value is no integer of 64 bits"});
+        raise_if_error(
+            {StatusCode::invalid_argument, "a fill or missing value is no integer of 64 bits"});
     return without;
 }
 
@@ -225,6 +226,9 @@ FieldOptions to_field_options(const nb::dict& from) {
     if (from.contains("partial") && nb::cast<bool>(from["partial"]))
         options.coverage = Coverage::partial;
     if (from.contains("fill_value")) options.fill_value = to_fill_value(from["fill_value"]);
+    if (from.contains("missing"))
+        for (const nb::handle value : nb::cast<nb::list>(from["missing"]))
+            options.missing.push_back(to_fill_value(value));
     if (from.contains("bound_map"))
         options.bound_map = to_bound_map(nb::cast<nb::dict>(from["bound_map"]));
     return options;
@@ -273,6 +277,11 @@ struct PyDump {
                                     borrow ? Ownership::borrow : Ownership::copy);
         }
         raise_if_error(status);
+    }
+    void declare_missing(std::uint32_t field, nb::handle value) {
+        const Shared shared = handle.lock();
+        if (!shared) raise_if_error(closed());
+        raise_if_error(dump.declare_missing(Field{field}, to_fill_value(value)));
     }
     /// Values at an address of a device.
     void put_address(std::uint32_t field, std::uint64_t address,
@@ -499,6 +508,7 @@ void bind_writer(nb::module_& module) {
     nb::class_<PyDump>(module, "Dump")
         .def("put", &PyDump::put, nb::arg("field"), nb::arg("array"), nb::arg("offset"),
              nb::arg("borrow"), nb::arg("named") = "")
+        .def("declare_missing", &PyDump::declare_missing, nb::arg("field"), nb::arg("value"))
         .def("put_address", &PyDump::put_address, nb::arg("field"), nb::arg("address"),
              nb::arg("shape"), nb::arg("offset"), nb::arg("dtype"))
         .def("put_particles", &PyDump::put_particles, nb::arg("record"), nb::arg("array"),

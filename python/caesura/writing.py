@@ -116,12 +116,15 @@ class Dump:
         must stay unchanged until `Writer.released(iteration)`; a copy is still made if it is not
         contiguous or lies in a device. An array of CUDA (cupy, torch, ...) is fetched into the copy
         that is kept, where the library was built with CUDA. Local: no other rank is waited for.
+        A masked array of numpy is put with its fill_value at masked places, which are missing then.
 
         Raises ValueError naming field, rank and value.
         """
         who = f"field '{field.name}'"
         there = device_array(array)
         values = None if there else dense_values(who, field.dtype, array)
+        if np.ma.is_masked(array):
+            self._core.declare_missing(field.index, _number(array.fill_value))
         axes = len(there.shape) if there else values.ndim
         begin = [0] * axes if offset is None else [int(at) for at in offset]
         if any(at < 0 for at in begin):
@@ -334,8 +337,10 @@ class Writer:
         unit_si, unit_dimension, axis_labels, grid_spacing, grid_offset, grid_unit_si, geometry,
         geometry_parameters, data_order, position, time_offset and attributes (a dictionary, as by
         set_attribute); partial=True: the boxes of a dump cover any part of the shape, and readers
-        find fill_value (0) elsewhere, as of a refined level. dtype: float16,
-        "bfloat16", float32, float64, complex64, complex128 (each part is held to the bound), or
+        find fill_value (0) elsewhere, as of a refined level; missing: a value, or several, that
+        mark a place without data: exact, in no range, in the file _FillValue or missing_value.
+        dtype: float16, "bfloat16",
+        float32, float64, complex64, complex128 (each part is held to the bound), or
         bool and integers of 8 to 64 bits, which are stored without loss: they have no bound but
         lossless, and none need be said. bound_map: bounds of some values, in units of the field;
         the field's own is that of all others. chain: "caesura(bound=1e-3, mode=fast)" or
@@ -361,6 +366,10 @@ class Writer:
             raise ValueError(f"field '{name}' has shape {extents}; every extent must be 1 or more")
         if "fill_value" in options and isinstance(options["fill_value"], np.integer):
             options["fill_value"] = int(options["fill_value"])
+        if options.get("missing") is not None:
+            options["missing"] = [_number(one) for one in np.atleast_1d(options["missing"])]
+        else:
+            options.pop("missing", None)
         usual = self._bound if is_floating(kind) else ("lossless", 0.0)
         index = self._core.define_field(name, name_of(kind), extents, own or usual, options)
         return Field(index, name, kind, extents)
@@ -502,7 +511,15 @@ _FIELD_OPTIONS = {
     "attributes",
     "partial",
     "fill_value",
+    "missing",
 }
+
+
+def _number(value: Any) -> int | float:
+    """As C++ takes it: integers stay such."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
+        return int(value)
+    return float(value)
 
 
 def _values(attributes: dict[str, Any]) -> dict[str, tuple[str, Any]]:
@@ -528,6 +545,8 @@ def check_type(who: str, dtype: np.dtype, found: np.dtype) -> None:
 
 def host_array(array: Any) -> np.ndarray:
     """A numpy view where possible (numpy, DLPack on the host), else a copy (cupy, torch, lists)."""
+    if isinstance(array, np.ma.MaskedArray):
+        return _without_mask(array)
     if isinstance(array, np.ndarray):
         return array
     if hasattr(array, "detach"):  # torch: leave autograd and the device
@@ -539,6 +558,13 @@ def host_array(array: Any) -> np.ndarray:
     if hasattr(array, "__dlpack__"):
         return np.from_dlpack(array)
     return np.asarray(array)
+
+
+def _without_mask(array: np.ma.MaskedArray) -> np.ndarray:
+    """The array with its fill value at masked places, and what lies under the mask nowhere."""
+    if not np.ma.is_masked(array):
+        return np.asarray(array.data)
+    return array.filled()
 
 
 def find_plugins() -> None:

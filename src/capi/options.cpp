@@ -185,6 +185,8 @@ Result<FieldOptions> field_options_of(const caesura_field_options* given, DType 
         options.fill_value = fill_of(all.fill, dtype);
     else
         options.fill_value = all.fill_value;
+    if (all.missing_count > 0 && !all.missing) return invalid("missing is NULL");
+    options.missing.assign(all.missing, all.missing + all.missing_count);
     if (all.bound_rule_count > 0 && !all.bound_rules) return invalid("bound_rules is NULL");
     for (std::size_t i = 0; i < all.bound_rule_count; ++i)
         if (Status status = add_rule(all.bound_rules[i], axes, options.bound_map); !status.ok())

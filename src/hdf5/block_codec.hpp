@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "codec/bound/missing.hpp"
 #include "codec/bundle/bundle.hpp"
 
 namespace caesura {
@@ -28,10 +29,12 @@ struct EncodedBlock {
     std::vector<std::byte> statistics = {};
 };
 
-/// What the blocks of a field share from dump to dump (codec "caesura"; others know no such thing).
+/// What the blocks of a field share from dump to dump. Tables are of codec "caesura" alone.
 struct SharedTables {
     TableSet set;         ///< codes the blocks, and lies in the pipeline's cd_values
     bool gather = false;  ///< fill EncodedBlock::statistics, from which the next set is made
+    /// Bits of missing values, of the type of the numbers; lossy filters keep them, too.
+    codec::ValueBits missing = {};
 };
 
 /// The mode that codec "caesura" is asked for; nullopt: another codec (or a mode that is none).

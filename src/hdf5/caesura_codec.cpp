@@ -43,13 +43,14 @@ Result<Mode> mode_of(const CodecSpec& spec) {
 class CaesuraCodec final : public BlockCodec {
   public:
     CaesuraCodec(DType dtype, const Shape& chunk, hdf5::Settings settings,
-                 std::vector<unsigned> cd_values, bool verify, bool gather)
+                 std::vector<unsigned> cd_values, bool verify, const SharedTables& shared)
         : dtype_(dtype),
           chunk_(chunk),
           raw_bytes_(chunk.count() * size_of(dtype)),
           settings_(std::move(settings)),
           verify_(verify),
-          gather_(gather),
+          gather_(shared.gather),
+          missing_(codec::values_of(shared.missing, dtype)),
           filter_{hdf5::k_filter_id, false, std::move(cd_values), hdf5::k_filter_name} {}
 
     std::span<const FilterSpec> pipeline() const override { return {&filter_, 1}; }
@@ -161,6 +162,7 @@ class CaesuraCodec final : public BlockCodec {
         options.mode = settings_.mode;
         options.tables = &settings_.tables;
         options.statistics = gather_ ? &coded : nullptr;
+        options.missing = missing_;
         auto bytes = encode(options);
         if (!bytes.ok()) return bytes.status();
         EncodedBlock block;
@@ -217,6 +219,7 @@ class CaesuraCodec final : public BlockCodec {
     hdf5::Settings settings_;
     bool verify_;
     bool gather_;
+    std::vector<std::byte> missing_;
     FilterSpec filter_;
 };
 
@@ -244,7 +247,7 @@ Result<std::unique_ptr<BlockCodec>> make_caesura_codec(const CodecSpec& spec, DT
     if (!cd_values.ok()) return cd_values.status();
     return std::unique_ptr<BlockCodec>(
         std::make_unique<CaesuraCodec>(dtype, chunk, std::move(settings), std::move(*cd_values),
-                                       spec.verify.value_or(false), tables.gather));
+                                       spec.verify.value_or(false), tables));
 }
 
 }  // namespace caesura::hdf5

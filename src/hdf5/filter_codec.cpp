@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
@@ -39,11 +40,13 @@ class FilterCodec final : public BlockCodec {
         std::string lacks;
     };
 
-    FilterCodec(Parts parts, DType dtype, const Shape& chunk, const ErrorBound& bound)
+    FilterCodec(Parts parts, DType dtype, const Shape& chunk, const ErrorBound& bound,
+                codec::ValueBits missing)
         : parts_(std::move(parts)),
           dtype_(dtype),
           chunk_(chunk),
           bound_(bound),
+          missing_(std::move(missing)),
           raw_bytes_(chunk.count() * size_of(dtype)) {
         for (const FilterStage& stage : parts_.stages) {
             pipeline_.push_back({.id = stage.plugin->id(),
@@ -75,12 +78,17 @@ class FilterCodec final : public BlockCodec {
         if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
         EncodedBlock block;
         bool broken = true;
-        if (!parts_.traits.screened ||
-            may_encode(parts_.traits, parts_.user, dtype_, codec::value_range(chunk, dtype_))) {
+        const codec::Mask mask = parts_.exact ? codec::Mask{} : missing_in(chunk);
+        // Whether missing values come back is seen by decoding them.
+        const bool may_lose = mask.missing > 0 && !parts_.verify;
+        if (may_lose) {
+            broken = false;
+        } else if (!parts_.traits.screened || may_encode(parts_.traits, parts_.user, dtype_,
+                                                         codec::value_range(chunk, dtype_))) {
             const FilterStage& main = parts_.stages[0];
-            Outcome outcome = try_main(chunk, valid, main.cd_values, block);
+            Outcome outcome = try_main(chunk, valid, main.cd_values, mask, block);
             if (outcome == Outcome::broken && !parts_.retry_cd_values.empty()) {
-                outcome = try_main(chunk, valid, parts_.retry_cd_values, block);
+                outcome = try_main(chunk, valid, parts_.retry_cd_values, mask, block);
             }
             if (outcome == Outcome::good) return block;
             broken = outcome == Outcome::broken;
@@ -139,13 +147,15 @@ class FilterCodec final : public BlockCodec {
 
     /// Stage 0 alone, judged. `block` is complete if the outcome is good.
     Outcome try_main(std::span<const std::byte> chunk, const Shape& valid,
-                     std::span<const unsigned> cd_values, EncodedBlock& block) const {
+                     std::span<const unsigned> cd_values, const codec::Mask& mask,
+                     EncodedBlock& block) const {
         const FilterStage& main = parts_.stages[0];
         FilterBuffer buffer(chunk);
         block.max_error = parts_.exact ? 0.0 : std::numeric_limits<double>::quiet_NaN();
         if (parts_.round_step > 0) {
             codec::round_to_grid(buffer.bytes(), dtype_, parts_.round_step);
-            if (!judge(chunk, valid, buffer.bytes(), block)) return Outcome::broken;
+            codec::put_missing(mask, dtype_, buffer.bytes());
+            if (!judge(chunk, valid, buffer.bytes(), mask, block)) return Outcome::broken;
         }
         if (!main.apply(Direction::encode, cd_values, buffer)) return Outcome::broken;
         if (buffer.bytes().size() >= raw_bytes_) return Outcome::not_smaller;
@@ -155,11 +165,27 @@ class FilterCodec final : public BlockCodec {
         // Decoded with the *dataset's* cd_values, whatever it was encoded with: as a reader will.
         if (!main.apply(Direction::decode, main.cd_values, buffer)) return Outcome::broken;
         if (buffer.bytes().size() != raw_bytes_) return Outcome::broken;
-        return judge(chunk, valid, buffer.bytes(), block) ? Outcome::good : Outcome::broken;
+        return judge(chunk, valid, buffer.bytes(), mask, block) ? Outcome::good : Outcome::broken;
+    }
+
+    /// The declared values and suspects of a chunk.
+    codec::Mask missing_in(std::span<const std::byte> chunk) const {
+        if (!codec::may_have_missing(dtype_) || bound_.kind == ErrorBound::Kind::lossless)
+            return {};
+        codec::ValueBits bits = missing_;
+        codec::unite(bits, codec::look_for_missing(chunk, dtype_, missing_).suspects);
+        return codec::find_missing(chunk, dtype_, bits);
     }
 
     bool judge(std::span<const std::byte> chunk, const Shape& valid,
-               std::span<const std::byte> decoded, EncodedBlock& block) const {
+               std::span<const std::byte> decoded, const codec::Mask& mask,
+               EncodedBlock& block) const {
+        bool same = true;
+        codec::for_each_missing(mask, [&](std::size_t first, std::size_t n, std::uint8_t) {
+            const std::size_t at = first * size_of(dtype_), bytes = n * size_of(dtype_);
+            same = same && std::memcmp(&chunk[at], &decoded[at], bytes) == 0;
+        });
+        if (!same) return false;
         const codec::BoundCheck check =
             codec::check_bound(chunk, decoded, dtype_, chunk_, valid, bound_);
         block.max_error = check.max_error;
@@ -192,6 +218,7 @@ class FilterCodec final : public BlockCodec {
     DType dtype_;
     Shape chunk_;
     ErrorBound bound_;
+    codec::ValueBits missing_;
     std::size_t raw_bytes_;
     std::vector<FilterSpec> pipeline_;
 };
@@ -253,7 +280,8 @@ Result<std::vector<unsigned>> user_cd_values(const CodecSpec& spec, const Filter
 }  // namespace
 
 Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DType dtype,
-                                                      const Shape& chunk, const ErrorBound& bound) {
+                                                      const Shape& chunk, const ErrorBound& bound,
+                                                      const codec::ValueBits& missing) {
     const Result<FilterChoice> choice = choose_filter(spec.name);
     if (!choice.ok()) return choice.status();
     Result<FilterTraits> traits = choice->traits;
@@ -310,7 +338,7 @@ Result<std::unique_ptr<BlockCodec>> make_filter_codec(const CodecSpec& spec, DTy
                 spec.name, second.status().message());
     }
     return std::unique_ptr<BlockCodec>(
-        std::make_unique<FilterCodec>(std::move(parts), dtype, chunk, bound));
+        std::make_unique<FilterCodec>(std::move(parts), dtype, chunk, bound, missing));
 }
 
 }  // namespace caesura::hdf5

@@ -102,7 +102,7 @@ Result<std::unique_ptr<BlockCodec>> make_block_codec(const CodecSpec& spec, DTyp
     static std::mutex plugins;
     const std::lock_guard lock(plugins);
     if (hdf5::is_pipeline(spec)) return hdf5::make_pipeline_codec(spec, dtype, chunk);
-    return hdf5::make_filter_codec(spec, dtype, chunk, bound);
+    return hdf5::make_filter_codec(spec, dtype, chunk, bound, tables.missing);
 } catch (const std::bad_alloc&) {
     return Status(StatusCode::no_space, "no memory for a codec");
 }

@@ -7,7 +7,11 @@
 
 #include "base/all_ranks.hpp"
 #include "codec/bound/bound_map.hpp"
+#include "vol/errors.hpp"
 #include "vol/memory_values.hpp"
+#include "vol/missing.hpp"
+#include "vol/object.hpp"
+#include "vol/settings.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -61,6 +65,7 @@ Status BlockIo::define(Dataset& made, writer::DatasetDefinition definition) {
     made.key = made.path;
     for (int n = 2; place_.tree.knows(made.key); ++n)
         made.key = fmt::format("{} ({})", made.path, n);
+    definition.missing = settings_of(*place_.config, made.path).missing;
     definition.path = made.key;
     definition.dtype = made.dtype();
     definition.dims = made.dims;
@@ -390,8 +395,25 @@ void BlockIo::begin_turns() {
     waiting_bytes_ = 0;
 }
 
-Status BlockIo::hand_over(const NativeObject& through, const Status& mine) {
+// An attribute that came after the values holds for them, too, as long as they wait.
+Status BlockIo::declare_missing() {
+    const std::uint64_t next = writer_->next_dump();
+    for (const DatasetPtr& dataset : by_field_) {
+        if (dataset == nullptr || !dataset->lossy || dataset->filtered) continue;
+        const bool waits = std::any_of(dataset->pieces.begin(), dataset->pieces.end(),
+                                       [&](const PutBox& piece) { return piece.dump == next; });
+        if (!waits || !place_.tree.open(*dataset).ok()) continue;
+        for (const FillValue& value : missing_said_of({dataset->native.under(), H5I_DATASET}))
+            if (writer::fill_of(value, number_type(dataset->dtype())).ok())
+                if (Status status = writer_->declare_missing(dataset->field, value); !status.ok())
+                    return status.with_context(dataset->path);
+    }
+    return {};
+}
+
+Status BlockIo::hand_over(const NativeObject& through, Status mine) {
     place_.tree.go_through(through);
+    if (mine.ok()) mine = declare_missing();
     look_for_coordinates();
     const Status status = writer_->end(mine);
     report_exact();
@@ -400,8 +422,9 @@ Status BlockIo::hand_over(const NativeObject& through, const Status& mine) {
     return status;
 }
 
-Status BlockIo::flush(const NativeObject& through, const Status& mine) {
+Status BlockIo::flush(const NativeObject& through, Status mine) {
     place_.tree.go_through(through);
+    if (mine.ok()) mine = declare_missing();
     place_.tree.look_for_changes();
     look_for_coordinates();
     const Status status = writer_->flush(mine);
@@ -413,8 +436,9 @@ Status BlockIo::flush(const NativeObject& through, const Status& mine) {
     return {};
 }
 
-Status BlockIo::pause(const NativeObject& through, const Status& mine) {
+Status BlockIo::pause(const NativeObject& through, Status mine) {
     place_.tree.go_through(through);
+    if (mine.ok()) mine = declare_missing();
     // Datasets without their blocks are not worth a commit; see close().
     place_.tree.pass_over_changes();
     closing_ = true;

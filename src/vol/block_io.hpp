@@ -117,10 +117,10 @@ class BlockIo {
     /// Does all that was handed over lie in the file? Any thread.
     bool has_written_all() const { return !started() || writer_->has_written_all(); }
 
-    Status hand_over(const NativeObject& through, const Status& mine);
-    Status flush(const NativeObject& through, const Status& mine);
+    Status hand_over(const NativeObject& through, Status mine);
+    Status flush(const NativeObject& through, Status mine);
     /// Hand the last blocks over; then finished(), go_on() and close() alone.
-    Status pause(const NativeObject& through, const Status& mine);
+    Status pause(const NativeObject& through, Status mine);
     /// While it is paused: once all blocks lie in the file, the write lane calls it, one time.
     void when_written(std::function<void()> call) { writer_->when_written(std::move(call)); }
     /// Not any more. @return  has it been called?
@@ -140,6 +140,7 @@ class BlockIo {
   private:
     explicit BlockIo(const FileParts& place) : place_(place), pool_(place_.experience->pool) {}
     void note_field(const DatasetPtr& dataset);
+    Status declare_missing();
     Status put(const Dataset& dataset, PutBox& piece);
     Status add(Dataset& dataset, PutBox piece);
     /// Values in an application's memory.

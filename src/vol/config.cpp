@@ -21,7 +21,8 @@ constexpr std::array k_file_keys = {
     std::string_view("report"),      std::string_view("commit_writes"),
     std::string_view("max_delay"),   std::string_view("closing_line"),
     std::string_view("on_term"),     std::string_view("term_s"),
-    std::string_view("transport"),   std::string_view("dataset")};
+    std::string_view("transport"),   std::string_view("missing"),
+    std::string_view("dataset")};
 constexpr std::array k_rule_keys = {
     std::string_view("path"),          std::string_view("capture"),
     std::string_view("codec"),         std::string_view("bound"),
@@ -29,7 +30,7 @@ constexpr std::array k_rule_keys = {
     std::string_view("chunk"),         std::string_view("box"),
     std::string_view("commit_writes"), std::string_view("component"),
     std::string_view("components"),    std::string_view("component_axis"),
-    std::string_view("bound_map")};
+    std::string_view("bound_map"),     std::string_view("missing")};
 
 template <class T>
 void put(T& target, std::optional<T> value) {
@@ -66,6 +67,7 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     rule.codec = table.get_codec();
     rule.bound = table.get_bound();
     rule.bound_map = table.get_bound_map();
+    rule.missing = table.get_missing();
     rule.chunk_bytes = table.get_bytes("chunk_bytes");
     rule.chunk = table.get_extents("chunk");
     rule.box = table.get_extents("box");
@@ -106,6 +108,20 @@ std::string extents_toml(std::string_view key, const Shape& extents) {
     return fmt::format("{} = [{}]\n", key, out);
 }
 
+std::string missing_toml(const std::vector<FillValue>& values) {
+    std::string out;
+    for (const FillValue& value : values) {
+        out += out.empty() ? "" : ", ";
+        std::visit(
+            [&]<class T>(T number) {
+                out += std::is_same_v<T, double> ? number_toml(static_cast<double>(number))
+                                                 : fmt::format("{}", number);
+            },
+            value);
+    }
+    return fmt::format("missing = [{}]\n", out);
+}
+
 }  // namespace
 
 std::string_view to_string(Durability durability) {
@@ -126,6 +142,7 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     put(config.capture, table.get<bool>("capture", "true or false"));
     put(config.codec, table.get_codec());
     put(config.bound, table.get_bound());
+    put(config.missing, table.get_missing());
     put(config.chunk_bytes, table.get_bytes("chunk_bytes"));
     put(config.threshold_bytes, table.get_bytes("threshold_bytes"));
     put(config.memory_bytes, table.get_bytes("memory_bytes"));
@@ -188,6 +205,7 @@ std::string to_toml(const Config& config) {
         quoted(config.transport), quoted(config.report), config.commit_writes,
         number_toml(config.max_delay_s), config.closing_line,
         config.commit_on_term ? "commit" : "nothing", number_toml(config.term_s));
+    if (!config.missing.empty()) out += missing_toml(config.missing);
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);
@@ -200,6 +218,7 @@ std::string to_toml(const Config& config) {
         if (rule.component) out += fmt::format("component = {}\n", quoted(*rule.component));
         if (!rule.components.empty()) out += names_toml("components", rule.components);
         if (rule.bound_map) out += bound_map_toml(*rule.bound_map);
+        if (rule.missing) out += missing_toml(*rule.missing);
         if (rule.component_axis) out += fmt::format("component_axis = {}\n", *rule.component_axis);
     }
     return out;

@@ -40,6 +40,7 @@ struct Rule {
     std::optional<std::string> component = {};
     std::vector<std::string> components = {};  ///< the dataset's quantities; box or component_axis
     std::optional<int> component_axis = {};    ///< the axis along which they lie
+    std::optional<std::vector<FillValue>> missing = {};  ///< values; an empty list takes back
     /// Tighter or looser in places. One without rules takes back what an earlier rule said.
     std::optional<BoundMap> bound_map = {};
     /// Has any dataset, or any of its quantities, been matched? Any thread: on_term.cpp asks.
@@ -61,6 +62,7 @@ struct Config {
     bool capture = true;  ///< false: every file is handed on to HDF5's native connector
     std::string codec = "caesura";
     ErrorBound bound = lossless();
+    std::vector<FillValue> missing = {};  ///< of all datasets whose types have them
     std::uint64_t chunk_bytes = 8u << 20;
     std::uint64_t threshold_bytes = 1u << 20;  ///< smaller datasets are stored as they are
     std::uint64_t memory_bytes = 0;            ///< of a rank, as in WriterOptions

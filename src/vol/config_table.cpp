@@ -135,6 +135,25 @@ std::vector<std::string> Table::get_names(std::string_view key) {
     return names;
 }
 
+std::optional<std::vector<FillValue>> Table::get_missing() {
+    const toml::node* const node = table_.get("missing");
+    if (node == nullptr) return std::nullopt;
+    constexpr std::size_t k_most = 255;
+    std::vector<FillValue> values;
+    bool good = node->is_array() && node->as_array()->size() <= k_most;
+    if (good)
+        for (const toml::node& one : *node->as_array()) {
+            good = good && one.is_number();
+            if (const auto whole = one.value_exact<std::int64_t>())
+                values.emplace_back(*whole);
+            else
+                values.emplace_back(one.value<double>().value_or(0.0));
+        }
+    if (!good)
+        bad(*node, fmt::format("'{}missing' must be a list of numbers, such as [1e20]", in_));
+    return values;
+}
+
 std::optional<int> Table::get_axis(std::string_view key) {
     const auto axis = get<std::int64_t>(key, "the number of an axis, the slowest is 0");
     if (!axis) return std::nullopt;

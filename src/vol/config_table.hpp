@@ -43,6 +43,8 @@ class Table {
     Shape get_extents(std::string_view key, std::int64_t least = 1);
     /// A list of different names; empty without the key.
     std::vector<std::string> get_names(std::string_view key);
+    /// A list of numbers.
+    std::optional<std::vector<FillValue>> get_missing();
     std::optional<int> get_axis(std::string_view key);
     /// Of a rule: where what is to be how tight (config_map.cpp).
     std::optional<BoundMap> get_bound_map();

@@ -251,10 +251,9 @@ Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<c
             slab.extent[i] = std::min(most[i], dims[i] - slab.offset[i]);
         if (Status status = read(dataset, seen.element, slab, values); !status.ok()) return status;
         if (parts != nullptr)
-            parts->widen(box_of(slab), values.data(), seen.dtype(), seen.ranges);
+            parts->widen(box_of(slab), values.data(), seen.dtype(), {}, seen.ranges);
         else
-            widen_range(values.data(), values.size() / size_of(seen.dtype()), seen.dtype(),
-                        seen.ranges.front());
+            writer::widen_without(values, seen.dtype(), {}, seen.ranges.front());
         if (seen.may_be_axis)
             seen.order.add(values.data(), values.size() / size_of(seen.dtype()), seen.dtype());
         done_bytes_ += values.size();

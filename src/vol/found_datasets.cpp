@@ -127,6 +127,7 @@ Status read_fill(hid_t creation, hid_t type, writer::DatasetDefinition& definiti
         return store::hdf5_error(StatusCode::internal, "fill value");
     std::copy_n(value.begin(), std::min(value.size(), definition.fill.size()),
                 definition.fill.begin());
+    definition.fill_is_set = defined == H5D_FILL_VALUE_USER_DEFINED;
     return {};
 }
 

@@ -21,6 +21,7 @@ Settings settings_of(const Config& config, const std::string& path) {
     settings.bound = config.bound;
     settings.chunk_bytes = config.chunk_bytes;
     settings.commit_writes = config.commit_writes;
+    settings.missing = config.missing;
     for (const Rule& rule : config.rules) {
         if (rule.component || !matches(rule.path, path)) continue;
         rule.use.matched = true;
@@ -33,6 +34,7 @@ Settings settings_of(const Config& config, const std::string& path) {
             settings.arrays_for_all = for_all;
         settings.bound = rule.bound.value_or(settings.bound);
         settings.bound_map = rule.bound_map.value_or(settings.bound_map);
+        settings.missing = rule.missing.value_or(settings.missing);
         settings.chunk_bytes = rule.chunk_bytes.value_or(settings.chunk_bytes);
         if (rule.chunk.rank() > 0) settings.chunk = rule.chunk;
         if (rule.box.rank() > 0) settings.box = rule.box;

@@ -16,6 +16,7 @@ struct Settings {
     bool bound_for_all = true;
     BoundMap bound_map = {};  ///< without rules: none
     bool map_for_all = true;  ///< as bound_for_all
+    std::vector<FillValue> missing = {};
     std::uint64_t chunk_bytes = 0;
     Shape chunk, box;  ///< rank 0: not said
     std::vector<std::string> components;

@@ -82,6 +82,12 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
         for (const std::uint32_t i : dump_.puts_of(f)) widen(mine, dump_.puts[i].ranges);
         packer.put(boxes_changed ? dump_.boxes_of(f, rank_) : std::vector<RankBox>{});
         packer.put(mine);
+        if (parts_.fields[f].masks()) {
+            const Seen seen = seen_of(f);
+            packer.put(seen.suspects);
+            packer.put(seen.declared);
+            packer.put(seen.bulk);
+        }
         if (says_where(parts_.fields[f])) packer.put(places_of(f));
         if (is_for_fields(parts_.fields[f])) packer.put(coordinates_in(f));
     }
@@ -90,6 +96,7 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
     std::vector<std::vector<RankBox>> boxes(parts_.fields.size());
     std::vector<std::vector<Composition::Range>> ranges(parts_.fields.size());
     std::vector<Coordinates> known(parts_.fields.size());
+    std::vector<Seen> seen(parts_.fields.size());
     for (int r = 0; r < size_; ++r) {
         base::Unpacker unpacker((*all)[static_cast<std::size_t>(r)]);
         for (std::uint32_t f = 0; f < parts_.fields.size(); ++f) {
@@ -97,11 +104,19 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
             boxes[f].insert(boxes[f].end(), of_rank.begin(), of_rank.end());
             ranges[f].resize(parts_.fields[f].ranges());
             widen(ranges[f], unpacker.get_list<Composition::Range>());
+            if (parts_.fields[f].masks()) {
+                Seen theirs;
+                theirs.suspects = unpacker.get_list<std::uint64_t>();
+                theirs.declared = unpacker.get_list<std::uint64_t>();
+                theirs.bulk = unpacker.get<Composition::Range>();
+                seen[f].unite(theirs);
+            }
             if (says_where(parts_.fields[f]))
                 places_[f].push_back(unpacker.get<Composition::Range>());
             if (is_for_fields(parts_.fields[f])) unite(known[f], unpacker.get<Coordinates>());
         }
     }
+    if (Status status = leave_out_suspects(seen, ranges); !status.ok()) return status;
     if (boxes_changed) {
         if (Status status = lay_out(std::move(boxes)); !status.ok()) return status;
     }
@@ -109,6 +124,7 @@ Status Assembly::exchange_boxes(bool boxes_changed) {
         dumped.ranges = std::move(ranges[dumped.field]);
         if (auto& dataset = parts_.fields[dumped.field].dataset; dataset && dataset->for_fields)
             dataset->kept_exact = known[dumped.field].answer();
+        dumped.bulk = seen[dumped.field].bulk;
     }
     unite_ranges();
     return {};
@@ -212,15 +228,18 @@ const Shape& Assembly::chunk_of(const FieldState& field) {
 Result<std::shared_ptr<const BlockCodec>> Assembly::codec_of(FieldState& field,
                                                              const ErrorBound& bound) const {
     auto& dataset = field.dataset;
-    if (dataset && dataset->codec && dataset->codec_bound == bound) return dataset->codec;
+    if (dataset && dataset->codec && dataset->codec_bound == bound &&
+        dataset->codec_missing == field.missing)
+        return dataset->codec;
     auto made = make_block_codec(field.codec, field.dtype, chunk_of(field), bound,
-                                 {field.tables, counts_tables(rank_, size_)});
+                                 {field.tables, counts_tables(rank_, size_), field.missing});
     if (!made.ok())
         return made.status().with_context(fmt::format("field '{}' on rank {}", field.name, rank_));
     std::shared_ptr<const BlockCodec> codec = std::move(*made);
     if (dataset) {
         dataset->codec = codec;
         dataset->codec_bound = bound;
+        dataset->codec_missing = field.missing;
     }
     return codec;
 }
@@ -237,6 +256,7 @@ Status Assembly::make_codecs() {
                 dumped.bounds.push_back(resolve(parts->components()[c].bound, range(c)));
         } else {
             dumped.bound = resolve(field.bound, range(0));
+            warn_of_stretched_range(dumped);
         }
         if (field.dataset) {
             const bool parts = field.composition() != nullptr;
@@ -339,6 +359,8 @@ Status Assembly::make_jobs() {
                 job.pieces.push_back(locate(dumped.field, piece));
                 job.exactly |= must_be_exact(dumped.field, piece);
             }
+            // The service is not told which values are missing.
+            job.exactly |= parts_.session.elsewhere() && !field.missing.empty();
             if (job.exactly) job.absolute_bound = 0.0;
             job_fields_.push_back(dumped.field);
             if (field.dataset)

@@ -53,6 +53,7 @@ class Assembly {
     struct FieldDump {
         std::uint32_t field = 0;
         std::vector<Composition::Range> ranges;  ///< over all ranks; FieldState::ranges()
+        Composition::Range bulk;                 ///< over all ranks, of one range
         ErrorBound bound;                        ///< resolved; of several components the pipeline's
         std::vector<ErrorBound> bounds;          ///< resolved, by component; empty: it has none
         std::shared_ptr<const BlockCodec> codec;
@@ -80,6 +81,11 @@ class Assembly {
 
     // ---- what all ranks know (assemble.cpp)
     Status exchange_boxes(bool boxes_changed);
+    // ---- missing values (missing.cpp)
+    Seen seen_of(std::uint32_t field) const;
+    Status leave_out_suspects(std::span<const Seen> seen,
+                              std::vector<std::vector<Composition::Range>>& ranges);
+    void warn_of_stretched_range(const FieldDump& dumped);
     void unite_ranges();
     static bool is_for_fields(const FieldState& field) {
         return field.dataset && field.dataset->for_fields;

@@ -11,14 +11,26 @@
 namespace caesura::writer {
 namespace {
 
+/// Bits of values of a range that do not count.
+using Missing = std::span<const std::uint64_t>;
+
 template <class T>
-void widen(const T* values, std::uint64_t count, std::uint64_t stride, Composition::Range& range) {
+bool is_one_of(T value, Missing missing) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    return std::binary_search(missing.begin(), missing.end(), bits);
+}
+
+template <class T>
+void widen(const T* values, std::uint64_t count, std::uint64_t stride, Composition::Range& range,
+           Missing missing = {}) {
     if (count == 0) return;
     constexpr bool k_exact = std::numeric_limits<T>::is_integer;
     T least = k_exact ? std::numeric_limits<T>::max() : std::numeric_limits<T>::infinity();
     T most = k_exact ? std::numeric_limits<T>::lowest() : -std::numeric_limits<T>::infinity();
     for (std::uint64_t i = 0; i < count; ++i) {
         const T value = values[i * stride];
+        if (!missing.empty() && is_one_of(value, missing)) continue;
         // NaN compares false both ways; infinities do not belong to a range.
         if (value <= least && value >= std::numeric_limits<T>::lowest()) least = value;
         if (value >= most && value <= std::numeric_limits<T>::max()) most = value;
@@ -28,10 +40,11 @@ void widen(const T* values, std::uint64_t count, std::uint64_t stride, Compositi
 }
 
 void widen_short(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
-                 Composition::Range& range) {
+                 Composition::Range& range, Missing missing) {
     base::for_short_float(dtype, [&]<class Short>(Short value) {
         for (std::uint64_t i = 0; i < count; ++i) {
             std::memcpy(&value, data + i * stride * sizeof value, sizeof value);
+            if (is_one_of(value, missing)) continue;
             const float wide = base::to_float(value);
             widen(&wide, 1, 1, range);
         }
@@ -39,11 +52,11 @@ void widen_short(const std::byte* data, std::uint64_t count, std::uint64_t strid
 }
 
 void widen(const std::byte* data, std::uint64_t count, std::uint64_t stride, DType dtype,
-           Composition::Range& range) {
+           Composition::Range& range, Missing missing = {}) {
     const auto as = [&]<class T>(T) {
-        widen(reinterpret_cast<const T*>(data), count, stride, range);
+        widen(reinterpret_cast<const T*>(data), count, stride, range, missing);
     };
-    if (is_short_float(dtype)) return widen_short(data, count, stride, dtype, range);
+    if (is_short_float(dtype)) return widen_short(data, count, stride, dtype, range, missing);
     switch (dtype) {
         case DType::float32:
             return as(float{});
@@ -67,7 +80,7 @@ void widen(const std::byte* data, std::uint64_t count, std::uint64_t stride, DTy
             return as(std::uint64_t{});
         case DType::float16:
         case DType::bfloat16:
-            return widen_short(data, count, stride, dtype, range);
+            return widen_short(data, count, stride, dtype, range, missing);
         default:
             return;  // no number of which a bound is relative to the range
     }
@@ -100,6 +113,25 @@ void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
                  Composition::Range& range) {
     if (is_complex(dtype)) return widen(data, 2 * count, 1, number_type(dtype), range);
     widen(data, count, 1, dtype, range);
+}
+
+Seen widen_without(std::span<const std::byte> values, DType dtype, const codec::ValueBits& missing,
+                   Composition::Range& range) {
+    Seen seen;
+    if (!codec::may_have_missing(number_type(dtype))) {
+        widen_range(values.data(), values.size() / size_of(dtype), dtype, range);
+        return seen;
+    }
+    codec::Findings found = codec::look_for_missing(values, number_type(dtype), missing);
+    const auto take = [](Composition::Range& to, const codec::FiniteRange& by) {
+        if (!by.any) return;
+        to.min = std::min(to.min, by.lowest);
+        to.max = std::max(to.max, by.highest);
+    };
+    take(range, found.range);
+    take(seen.bulk, found.bulk);
+    seen.suspects = std::move(found.suspects);
+    return seen;
 }
 
 std::shared_ptr<const Composition> Composition::along_axis(std::vector<Component> components,
@@ -199,12 +231,12 @@ std::vector<codec::BundlePart> Composition::parts(const Box& box) const {
 }
 
 void Composition::widen(const Box& box, const std::byte* values, DType dtype,
-                        std::span<Range> ranges) const {
+                        const codec::ValueBits& missing, std::span<Range> ranges) const {
     const std::size_t value_bytes = size_of(dtype);
     if (axis_ < 0) {
         for (const codec::BundlePart& part : parts(box)) {
             const std::uint64_t n = part.shape.count();
-            writer::widen(values, n, 1, dtype, ranges[part.component]);
+            writer::widen(values, n, 1, dtype, ranges[part.component], missing);
             values += n * value_bytes;
         }
         return;
@@ -216,11 +248,12 @@ void Composition::widen(const Box& box, const std::byte* values, DType dtype,
     for (std::uint64_t c = 0; c < along; ++c) {
         Range& range = ranges[static_cast<std::size_t>(box.offset[axis_] + c)];
         if (inner == 1) {  // the quantities of a point lie side by side
-            writer::widen(values + c * value_bytes, outer, along, dtype, range);
+            writer::widen(values + c * value_bytes, outer, along, dtype, range, missing);
             continue;
         }
         for (std::uint64_t o = 0; o < outer; ++o)
-            writer::widen(values + (o * along + c) * inner * value_bytes, inner, 1, dtype, range);
+            writer::widen(values + (o * along + c) * inner * value_bytes, inner, 1, dtype, range,
+                          missing);
     }
 }
 

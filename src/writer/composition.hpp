@@ -14,6 +14,7 @@
 //  - The parts of a block are in the order of its values, and are all of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -100,7 +101,9 @@ class Composition {
         double min = std::numeric_limits<double>::infinity();
         double max = -std::numeric_limits<double>::infinity();
     };
-    void widen(const Box& box, const std::byte* values, DType dtype, std::span<Range> ranges) const;
+    /// @param missing  bits of values that do not count.
+    void widen(const Box& box, const std::byte* values, DType dtype,
+               const codec::ValueBits& missing, std::span<Range> ranges) const;
 
   private:
     explicit Composition(std::vector<Component> components) : components_(std::move(components)) {}
@@ -114,9 +117,26 @@ class Composition {
     std::shared_ptr<const BoxList> boxes_;  ///< null: no arrays
 };
 
+/// What is seen of values on the way to their range.
+struct Seen {
+    codec::ValueBits suspects = {};
+    codec::ValueBits declared = {};  ///< with a put, not with the definition
+    Composition::Range bulk = {};    ///< of nine tenths of each box's values
+    void unite(const Seen& other) {
+        codec::unite(suspects, other.suspects);
+        codec::unite(declared, other.declared);
+        bulk.min = std::min(bulk.min, other.bulk.min);
+        bulk.max = std::max(bulk.max, other.bulk.max);
+    }
+};
+
 /// The finite values' range, widened by `count` values.
 void widen_range(const std::byte* data, std::uint64_t count, DType dtype,
                  Composition::Range& range);
+
+/// The same without missing values, known ones and suspects. @return  the suspects, and the bulk.
+Seen widen_without(std::span<const std::byte> values, DType dtype, const codec::ValueBits& missing,
+                   Composition::Range& range);
 
 /// Does the bound mean something only once the range of all values is known?
 inline bool needs_range(const ErrorBound& bound) {

@@ -112,12 +112,12 @@ TEST(Composition, knows_the_range_of_each_component) {
     std::vector<Composition::Range> ranges(2);
     const std::uint64_t begin = 3, count = values.size() - 4;  // a put of a part
     composition->widen({{begin}, {count}}, reinterpret_cast<const std::byte*>(&values[begin]),
-                       float32, ranges);
+                       float32, {}, ranges);
     EXPECT_EQ(ranges[0].min, 0.0);
     EXPECT_EQ(ranges[0].max, 23.0);
     EXPECT_EQ(ranges[1].min, 1000.0);
     EXPECT_EQ(ranges[1].max, 1023.0);
-    composition->widen({{0}, {3}}, reinterpret_cast<const std::byte*>(values.data()), float32,
+    composition->widen({{0}, {3}}, reinterpret_cast<const std::byte*>(values.data()), float32, {},
                        ranges);
     EXPECT_EQ(ranges[0].max, 23.0) << "NaN or infinity";
 }
@@ -139,14 +139,14 @@ TEST(Composition, of_interleaved_members_has_all_of_them_in_each_block) {
         values[i] = 1000.0f * static_cast<float>(i % 3) + static_cast<float>(i / 3);
     std::vector<Composition::Range> ranges(3);
     composition->widen({{0, 0, 0}, {4, 5, 3}}, reinterpret_cast<const std::byte*>(values.data()),
-                       float32, ranges);
+                       float32, {}, ranges);
     for (std::size_t c = 0; c < 3; ++c) {
         EXPECT_EQ(ranges[c].min, 1000.0 * static_cast<double>(c));
         EXPECT_EQ(ranges[c].max, 1000.0 * static_cast<double>(c) + 19.0);
     }
     // A put of one member alone.
     composition->widen({{0, 0, 1}, {1, 2, 1}}, reinterpret_cast<const std::byte*>(values.data()),
-                       float32, ranges);
+                       float32, {}, ranges);
     EXPECT_EQ(ranges[1].min, 0.0);
     EXPECT_EQ(ranges[2].min, 2000.0);
 }
@@ -182,7 +182,7 @@ TEST(Composition, along_an_axis_has_a_component_for_each_index) {
         }
         std::vector<Composition::Range> ranges(3);
         composition->widen({{0, 0, 0}, dims}, reinterpret_cast<const std::byte*>(values.data()),
-                           float64, ranges);
+                           float64, {}, ranges);
         for (std::size_t c = 0; c < 3; ++c) {
             EXPECT_GE(ranges[c].min, 1000.0 * static_cast<double>(c)) << axis;
             EXPECT_LE(ranges[c].max, 1000.0 * static_cast<double>(c) + 6.0) << axis;

@@ -28,7 +28,9 @@ struct FieldState {
           sizes(models.sizes),
           times(models.times),
           newest_tables(models.tables),
-          tables(models.tables) {}
+          tables(models.tables),
+          missing(declared_missing(options, dtype)),
+          agreed_missing(missing) {}
 
     std::string name;
     DType dtype = float32;
@@ -51,6 +53,11 @@ struct FieldState {
     // Codec "caesura" only; see tables.cpp.
     TableSet& newest_tables;  ///< agreed: the same on all ranks
     TableSet tables;          ///< what blocks are coded with: these, or those of the dataset
+    /// Bits of the missing values that this rank knows: those that all ranks know, and what was
+    /// declared here since.
+    codec::ValueBits missing;
+    codec::ValueBits agreed_missing;  ///< declared, or suspects of any rank: the same on all
+    bool is_warned_of_range = false;  ///< a stretched one
     TableStatistics counted;  ///< of blocks finished here and not yet sent; on rank 0 of all ranks
 
     /// Of an application's file.
@@ -62,6 +69,7 @@ struct FieldState {
         std::vector<std::vector<unsigned>> creation_values = {};  ///< BlockCodec's
         std::shared_ptr<const BlockCodec> codec = {};
         ErrorBound codec_bound = {};
+        codec::ValueBits codec_missing = {};
         /// Of several quantities or arrays; else null.
         std::shared_ptr<const Composition> composition = {};
         /// By component, of one quantity one: the loosest bound of any dump so far, resolved; 0:
@@ -96,8 +104,13 @@ struct FieldState {
     }
     /// How many ranges of values its bounds depend on: of each component, of the field, or none.
     std::size_t ranges() const;
-    /// By the values of a box. @param ranges  as many as ranges().
-    void widen(const Box& box, const std::byte* values, std::span<Composition::Range> ranges) const;
+    /// By the values of a box. @param ranges  as many as ranges(). @param seen  what is found on
+    /// the way.
+    void widen(const Box& box, const std::byte* values, std::span<Composition::Range> ranges,
+               Seen& seen) const;
+    /// Bits of the missing values may be compared with those of its numbers, which are rounded.
+    void say_missing(const codec::ValueBits& declared);
+    bool masks() const { return codec::may_have_missing(number_type(dtype)); }
 };
 
 /// A species, and what all its particles have alike.
@@ -178,11 +191,12 @@ inline std::size_t FieldState::ranges() const {
 }
 
 inline void FieldState::widen(const Box& box, const std::byte* values,
-                              std::span<Composition::Range> ranges) const {
+                              std::span<Composition::Range> ranges, Seen& seen) const {
     if (const Composition* const parts = composition(); parts != nullptr)
-        parts->widen(box, values, dtype, ranges);
-    else
-        widen_range(values, box.extent.count(), dtype, ranges[0]);
+        return parts->widen(box, values, dtype, missing, ranges);
+    seen.unite(
+        widen_without({values, static_cast<std::size_t>(box.extent.count()) * size_of(dtype)},
+                      dtype, missing, ranges[0]));
 }
 
 /// What is fixed when an application's dataset is created: its pipeline. Local. Errors: unsupported

@@ -70,7 +70,26 @@ void Intake::close() {
     expect_no_snapshots();
 }
 
+Status Intake::declare_missing(Field field, const FillValue& value) {
+    if (!dump_ || field.index >= fields_.size())
+        return refuse({StatusCode::invalid_argument,
+                       fmt::format("declare_missing() on rank {}: outside a dump, or of a field "
+                                   "that this writer has not",
+                                   session_.rank)});
+    FieldState& state = fields_[field.index];
+    const DType number = number_type(state.dtype);
+    const auto bytes = fill_of(value, number);
+    if (!bytes.ok())
+        return refuse(bytes.status().with_context(
+            fmt::format("field '{}' on rank {}: a missing value", state.name, session_.rank)));
+    if (!state.masks()) return {};
+    const codec::ValueBits bits = codec::bits_of(std::span(*bytes).first(size_of(number)), number);
+    if (codec::unite(state.missing, bits)) codec::unite(dump_->declared[field.index], bits);
+    return {};
+}
+
 bool Intake::boxes_changed() const {
+    if (!dump_->declared.empty()) return true;  // to be told to the others
     for (std::uint32_t f = 0; f < fields_.size(); ++f) {
         // Where they go is said by all counts together.
         if (fields_[f].particles && !dump_->puts_of(f).empty()) return true;
@@ -321,7 +340,7 @@ Status Intake::take(const Handed& handed) try {
         put.data = snapshot.buffer.data();
     }
     put.ranges.resize(state.ranges());
-    if (!put.ranges.empty()) state.widen(box, put.data, put.ranges);
+    if (!put.ranges.empty()) state.widen(box, put.data, put.ranges, put.seen);
     if (state.may_be_axis()) put.order.add(put.data, box.extent.count(), dtype);
     if (says_where(state)) put.places = finite_range(put.data, box.extent.count(), dtype);
     if (session_.traces()) session_.trace("put", state.name, begin_s);

@@ -29,7 +29,7 @@ struct Handed {
 class Intake {
   public:
     /// @param dump_is_whole  Tree's.
-    Intake(Session& session, const Fields& fields, bool dump_is_whole, const Round& round,
+    Intake(Session& session, Fields& fields, bool dump_is_whole, const Round& round,
            const Flights& flights, run::Executor& executor, run::CallHelpers& helpers)
         : session_(session),
           fields_(fields),
@@ -44,6 +44,8 @@ class Intake {
     void begin_round(std::uint64_t dump);
     void begin_dump(const DumpTime& time);
     Status put(const Handed& handed);
+    /// @see Dump::declare_missing
+    Status declare_missing(Field field, const FillValue& value);
     /// @see Dump::put_within
     Status put_within(Handed handed, const Shape& extent, const Shape& begin);
     Status put_particles(Field record, std::uint64_t count, const void* data, DType dtype,
@@ -73,7 +75,7 @@ class Intake {
     void expect_no_snapshots();
 
     Session& session_;
-    const Fields& fields_;
+    Fields& fields_;
     const bool dump_is_whole_;
     const Round& round_;
     const Flights& flights_;

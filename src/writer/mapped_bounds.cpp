@@ -131,10 +131,10 @@ void Assembly::leave_open(const FieldDump& dumped, bool covered, run::Job& job) 
 // One layer of each bound is looked at, as far as the piece has it; it says of all others with it.
 predict::Features Assembly::estimate_layers(const run::Job& job, const run::PutPart& piece,
                                             Mode mode, const TableSet& tables) const {
-    struct Seen {
+    struct SeenLayer {
         double bound = 0.0, bits = 0.0;
     };
-    std::vector<Seen> seen;
+    std::vector<SeenLayer> seen;
     predict::Features features;
     double bits = 0.0, values = 0.0;
     bool exact = false;
@@ -143,7 +143,7 @@ predict::Features Assembly::estimate_layers(const run::Job& job, const run::PutP
         layer.extent[0] = part.shape[0];
         const auto n = static_cast<double>(part.shape.count());
         auto found = std::find_if(seen.begin(), seen.end(),
-                                  [&](const Seen& one) { return one.bound == part.bound.value; });
+                                  [&](const SeenLayer& one) { return one.bound == part.bound.value; });
         if (const auto box = intersect(layer, piece.part); found == seen.end() && box) {
             features = predict::estimate_block(piece.source, job.dtype, piece.source_box, *box,
                                                part.bound, mode, tables);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 
 #include "run/job.hpp"
 #include "writer/composition.hpp"
@@ -27,6 +28,7 @@ struct Put {
     std::uint32_t turn = 0;                       ///< OpenWriter::put
     bool exactly = false;                         ///< Loss::spent
     std::vector<Composition::Range> ranges = {};  ///< as many as FieldState::ranges()
+    Seen seen = {};                               ///< with the ranges
     Composition::Range places = {};               ///< of its values, if says_where()
     ValueOrder order = {};                        ///< of its values, if FieldState::may_be_axis()
 };
@@ -41,7 +43,8 @@ struct OpenDump {
     DumpTime time;
     Metadata metadata;  ///< said of this dump alone
     std::vector<Put> puts;
-    std::vector<std::vector<std::uint32_t>> of_field;  ///< by field: numbers of its puts
+    std::vector<std::vector<std::uint32_t>> of_field;    ///< by field: numbers of its puts
+    std::map<std::uint32_t, codec::ValueBits> declared;  ///< by field: Intake::declare_missing
     std::list<run::Snapshot> snapshots;  ///< a list, so that an empty dump needs no memory
     Status error;                        ///< the first put that failed
     std::uint64_t put_bytes = 0;         ///< of all puts

@@ -115,6 +115,11 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
         dataset.path, dataset.codec, dataset.dtype, arrays ? Shape{1} : dataset.chunk);
     FieldOptions options;
     options.bound_map = dataset.bound_map;
+    options.missing = dataset.missing;
+    if (const DType number = number_type(dataset.dtype); dataset.fill_is_set &&
+                                                         codec::may_have_missing(number) &&
+                                                         dataset.fill != std::array<std::byte, 8>{})
+        options.missing.push_back(value_of(std::span(dataset.fill).first(size_of(number)), number));
     FieldState field(dataset.path, dataset.dtype, dataset.dims, dataset.bound, dataset.codec,
                      std::move(options), models);
     field.tables = dataset.tables.value_or(models.tables);
@@ -130,6 +135,10 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
                     to_string(dataset.dims), to_string(dataset.chunk), dataset.codec.name,
                     static_cast<int>(dataset.bound.kind), dataset.bound.value,
                     codec::to_json(dataset.bound_map, 0.0), dataset.for_fields));
+}
+
+Status OpenWriter::declare_missing(Field field, const FillValue& value) {
+    return impl_->intake->declare_missing(field, value);
 }
 
 Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {

@@ -51,12 +51,15 @@ struct DatasetDefinition {
     /// The dims may grow: blocks at the edges are stored whole, see SparseGrid.
     bool extendable = false;
     std::array<std::byte, 8> fill = {};  ///< one value, as it lies in memory
+    bool fill_is_set = false;  ///< the application chose it: it is missing, unless it is 0
     /// Raw bytes of a chunk aimed at, for fitting_chunk() of datasets to come; 0: say nothing.
     std::uint64_t chunk_bytes = 0;
     /// Several quantities or arrays (codec "caesura" alone): its components have the bounds, and
     /// `bound` is what the pipeline says. Then the chunk has extent 1 along the components' axis,
     /// or all of it where they are interleaved.
     std::shared_ptr<const Composition> composition = {};
+    /// As FieldOptions::missing.
+    std::vector<FillValue> missing = {};
     /// As FieldOptions::bound_map; without a composition.
     BoundMap bound_map = {};
     /// The bound holds for fields alone: what turns out to be coordinates is stored exactly, which
@@ -114,6 +117,8 @@ class OpenWriter {
     void keep_exact(Field field);
     /// Has the last dump of a dataset with for_fields been stored exactly? The same on all ranks.
     KeptExact kept_exact(Field field) const;
+    /// As Dump::declare_missing; also after the puts, for what has not been handed over.
+    Status declare_missing(Field field, const FillValue& value);
     /// Is there anything that end() has not handed over yet?
     bool pending() const;
     /// Hand over what was put since the last call, on any rank; commit what has become durable.

@@ -83,9 +83,11 @@ Status Tree::check_attributes(const std::string& who,
 }
 
 void say_coverage(store::DatasetSpec& dataset, const FieldState& field) {
-    if (!field.is_partial()) return;
-    const auto fill = field.fill();
-    dataset.partial_chunks = field.layout->n_touched;
+    const bool is_masked = field.options.missing.size() == 1;
+    if (!field.is_partial() && !is_masked) return;
+    const auto fill =
+        field.is_partial() ? field.fill() : *fill_of(field.options.missing[0], field.dtype);
+    if (field.is_partial()) dataset.partial_chunks = field.layout->n_touched;
     const std::size_t bytes = size_of(number_type(field.dtype));
     for (std::size_t at = 0; at < size_of(field.dtype); at += bytes)  // both parts of a complex one
         dataset.fill.insert(dataset.fill.end(), fill.begin(), fill.begin() + bytes);
@@ -109,6 +111,9 @@ std::vector<store::Attribute> told_of(const DumpedField& dumped) {
         {"caesura_bound_kind", std::string(kind_name(field.bound.kind))},
         {"caesura_bound_requested", field.bound.value},
     };
+    if (!field.particles)
+        for (store::Attribute& one : missing_attributes(field.options, field.dtype))
+            told.push_back(std::move(one));
     if (field.has_bound_map())
         told.push_back(
             {"caesura_bound_map", codec::to_json(field.options.bound_map, dumped.bound.value)});

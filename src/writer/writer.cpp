@@ -68,6 +68,8 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
         return may;
     if (const auto fill = writer::fill_of(options.fill_value, dtype); !fill.ok())
         return invalid(fill.status().message());
+    if (const Status may = writer::check_missing(options, dtype); !may.ok())
+        return invalid(may.message());
     if (is_complex(dtype) && shape.rank() == k_max_rank)
         return invalid(fmt::format("{} of {} axes; 1 to {} are possible", to_string(dtype),
                                    shape.rank(), k_max_rank - 1));
@@ -97,10 +99,11 @@ Result<Field> Writer::define_field(const std::string& name, DType dtype, const S
     return impl_->fields.add(
         {name, dtype, shape, bound, codec, options,
          impl_->session.experience->of_field(name, codec, dtype, {})},
-        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
+        fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}", name, to_string(dtype), to_string(shape),
                     static_cast<int>(bound.kind), bound.value, codec.name, *filters,
                     codec::to_json(options.bound_map, 0.0), static_cast<int>(options.coverage),
-                    writer::to_string(options.fill_value)));
+                    writer::to_string(options.fill_value),
+                    fmt::join(writer::declared_missing(options, dtype), ",")));
 }
 
 Status Writer::reshape(Field field, const Shape& shape, const std::vector<double>& grid_offset) {
@@ -198,6 +201,10 @@ Status Iteration::end() { return writer_->impl_->end_iteration(); }
 
 Status Dump::put_bytes(Field field, const Box& box, const void* data, DType dtype, Ownership own) {
     return writer_->impl_->intake->put({field, box, data, dtype, own});
+}
+
+Status Dump::declare_missing(Field field, const FillValue& value) {
+    return writer_->impl_->intake->declare_missing(field, value);
 }
 
 Status Dump::put_within_bytes(Field field, const Box& box, const void* array, const Shape& extent,

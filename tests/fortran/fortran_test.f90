@@ -35,6 +35,7 @@ program fortran_test
     call refuse_what_is_not_open()
     call come_back_of_other_kinds()
     call keep_to_bounds_by_place()
+    if (ranks == 1) call leave_out_missing_values()
     call take_another_shape()
   end if
   call append_to_file()
@@ -273,6 +274,37 @@ contains
     call caesura_read(back, 'mask', 0, was_on)
     call check(logical(all(was_on .eqv. is_on)), 'logicals are others')
     call check(back%code == caesura_ok, 'complex numbers and logicals are not read')
+    call caesura_close(back)
+  end subroutine
+
+  ! Values that are declared missing come back as they are, and leave the range to the others.
+  subroutine leave_out_missing_values()
+    type(caesura_writer) :: another
+    type(caesura_reader) :: back
+    type(caesura_field) :: field
+    type(caesura_field_options) :: options
+    real(real32), allocatable :: values(:, :), found(:, :)
+    integer :: i, j
+    allocate (values(80, 60), found(80, 60))
+    do concurrent (i=1:80, j=1:60)
+      values(i, j) = 280 + sin(0.1_real32 * i) + cos(0.2_real32 * j)
+    end do
+    values(1:30, :) = 1e20_real32
+    values(31, :) = 5
+    call caesura_create(another, trim(path) // '.missing')
+    options%missing = [1e20_real64, 5.0_real64]
+    call caesura_define_field(another, 'sst', caesura_float32, shape(values), field, &
+      relative=1e-3_real64, options=options)
+    call caesura_begin_iteration(another, 0)
+    call caesura_begin_dump(another, 0.0_real64, 1.0_real64)
+    call caesura_put(another, field, values)
+    call caesura_end_iteration(another)
+    call check(another%code == caesura_ok, 'a field with missing values is not written')
+    call caesura_close(another)
+    call caesura_open(back, trim(path) // '.missing')
+    call caesura_read(back, 'sst', 0, found)
+    call check(all(found(1:31, :) == values(1:31, :)), 'a missing value has changed')
+    call check(all(abs(found(32:, :) - values(32:, :)) <= 4.001e-3_real32), 'the sea is too far off')
     call caesura_close(back)
   end subroutine
 

@@ -136,8 +136,11 @@ double power_of_2(double x) {
 }
 
 ResolvedBound resolve(const ErrorBound& bound, std::span<const std::byte> values, DType dtype,
-                      int threads) {
+                      int threads, const FiniteRange* range) {
     using How = ResolvedBound::How;
+    const auto range_of_all = [&] {
+        return range != nullptr ? *range : finite_range(values, dtype, threads);
+    };
     ResolvedBound resolved;
     switch (bound.kind) {
         case ErrorBound::Kind::lossless:
@@ -146,7 +149,7 @@ ResolvedBound resolve(const ErrorBound& bound, std::span<const std::byte> values
             resolved.bound = bound.value;
             break;
         case ErrorBound::Kind::relative:
-            resolved.bound = share_of(finite_range(values, dtype, threads), bound.value);
+            resolved.bound = share_of(range_of_all(), bound.value);
             break;
         case ErrorBound::Kind::pointwise_relative:
             resolved.how = How::logarithm;
@@ -157,7 +160,7 @@ ResolvedBound resolve(const ErrorBound& bound, std::span<const std::byte> values
             constexpr double k_log2_10_by_20 = 0.16609640474436813;
             constexpr double k_sqrt_3 = 1.7320508075688772;
             const double share = power_of_2(-bound.value * k_log2_10_by_20);
-            const double root_mean_square = share_of(finite_range(values, dtype, threads), share);
+            const double root_mean_square = share_of(range_of_all(), share);
             resolved.bound = root_mean_square * k_sqrt_3;
             // A little under, for the rounding of whoever computes the PSNR.
             resolved.mean_square_limit = root_mean_square * root_mean_square * (1 - 1e-12);

@@ -34,8 +34,9 @@ struct ResolvedBound {
 
 /// @param bound   one that validate() accepts.
 /// @param values  the whole array.
+/// @param range  finite_range() of it, or null.
 ResolvedBound resolve(const ErrorBound& bound, std::span<const std::byte> values, DType dtype,
-                      int threads);
+                      int threads, const FiniteRange* range = nullptr);
 
 /// The largest value of the type that is not above `bound`; 0 if none but 0 is left. bound >= 0.
 double round_down(double bound, DType dtype);

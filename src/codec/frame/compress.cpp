@@ -13,6 +13,7 @@
 #include "codec/bound/float_environment.hpp"
 #include "codec/frame/decode_frame.hpp"
 #include "codec/frame/estimate_again.hpp"
+#include "codec/frame/masked_frame.hpp"
 #include "codec/frame/recode_frame.hpp"
 #include "codec/frame/region_encoder.hpp"
 #include "codec/frame/slabs.hpp"
@@ -258,29 +259,54 @@ Result<EncodeRequest> make_request(Bytes values, DType dtype, const Shape& shape
     return request;
 }
 
-/// The frame of an array of a type that is its own.
+/// The frame of an array of a type that is its own. @param range  of the finite values, or null.
 Status encode_own(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound,
-                  const CompressOptions& options, Output& frame) {
+                  const CompressOptions& options, const FiniteRange* range, Output& frame) {
     const TableSet built_in;
     auto request = make_request(values, dtype, shape, bound, options, built_in);
     if (!request.ok()) return request.status();
     {
         const FloatEnvironment environment;
-        request->bound = resolve(bound, values, dtype, options.threads);
+        request->bound = resolve(bound, values, dtype, options.threads, range);
     }
     const Status status =
         encode_to_target(values, *request, options.threads, options.statistics, frame);
     return status.ok() ? seal(frame.bytes()) : status;
 }
 
+/// The frame of an array with missing values. Where that is longer than the values, a lossless one.
+Status encode_masked(Bytes values, const MaskedArray& array, FrameHeader header,
+                     CompressOptions options, Output& frame) {
+    options.missing = {};
+    options.find_suspects = false;
+    const auto inside = compress(array.filled, header.dtype, header.shape, array.bound, options);
+    if (!inside.ok()) return inside.status();
+    header.version = k_masked_frame_version;
+    header.slabs = false;
+    frame.clear();
+    write_masked_head(header, array.mask, frame);
+    if (frame.size() + inside->size() < header.header_bytes() + values.size()) {
+        frame.append(*inside);
+        return {};
+    }
+    frame.clear();
+    const auto exactly = compress(values, header.dtype, header.shape, lossless(), options);
+    if (!exactly.ok()) return exactly.status();
+    frame.append(*exactly);
+    return {};
+}
+
 /// The frame of an array.
 Status encode_array(Bytes values, DType dtype, const Shape& shape, const ErrorBound& bound,
                     const CompressOptions& options, Output& frame) {
-    if (!is_recoded(dtype)) return encode_own(values, dtype, shape, bound, options, frame);
     const TableSet built_in;
     const auto request = make_request(values, dtype, shape, bound, options, built_in);
     if (!request.ok()) return request.status();
-    return compress_recoded(values, dtype, shape, bound, options, frame);
+    std::optional<FiniteRange> range;
+    if (const auto array = without_missing(values, dtype, shape, bound, options, &range))
+        return encode_masked(values, *array, request->header, options, frame);
+    if (is_recoded(dtype)) return compress_recoded(values, dtype, shape, bound, options, frame);
+    return encode_own(values, dtype, shape, bound, options, range ? &*range : nullptr, frame);
 }
 
 /// The frame of bytes of any type.
@@ -332,19 +358,6 @@ std::optional<Estimate> estimate_slabs(EncodeRequest& request, std::optional<Cho
     estimate.bytes = static_cast<std::uint64_t>(
         head + predicted * static_cast<double>(header.shape.count()) / values);
     return estimate;
-}
-
-/// Where in an array the value lies that is the index-th of a part.
-std::uint64_t index_in(const Box& array_box, const Box& part, std::uint64_t index) {
-    std::uint64_t at = 0;
-    std::uint64_t apart = 1;
-    for (int axis = part.extent.rank() - 1; axis >= 0; --axis) {
-        const std::uint64_t i = index % part.extent[axis];
-        index /= part.extent[axis];
-        at += (part.offset[axis] - array_box.offset[axis] + i) * apart;
-        apart *= array_box.extent[axis];
-    }
-    return at;
 }
 
 constexpr std::uint64_t k_sample_values = 1U << 18;
@@ -426,6 +439,20 @@ Result<std::size_t> frame_in(std::span<std::byte> memory, std::size_t raw_bytes,
     });
 }
 
+/// The frame of an array with missing values: the mask itself, and an estimate of what is inside.
+Result<Estimate> estimate_masked(const MaskedArray& array, FrameHeader header,
+                                 CompressOptions options) {
+    options.missing = {};
+    options.find_suspects = false;
+    auto found = estimate(array.filled, header.dtype, header.shape, array.bound, options);
+    if (!found.ok()) return found;
+    Output head;
+    header.version = k_masked_frame_version;
+    write_masked_head(header, array.mask, head);
+    found->bytes += head.size();
+    return found;
+}
+
 /// Of a dense array.
 Result<Estimate> estimate_whole(Bytes values, DType dtype, const Shape& shape,
                                 const ErrorBound& bound, const CompressOptions& options,
@@ -434,11 +461,16 @@ Result<Estimate> estimate_whole(Bytes values, DType dtype, const Shape& shape,
         const TableSet built_in;
         auto request = make_request(values, dtype, shape, bound, options, built_in);
         if (!request.ok()) return request.status();
+        const Box whole{Shape::filled(shape.rank(), 0), shape};
+        if (looks_masked(values.data(), dtype, whole, whole, bound, options)) {
+            if (settings != nullptr) settings->reset();
+            if (const auto array = without_missing(values, dtype, shape, bound, options, nullptr))
+                return estimate_masked(*array, request->header, options);
+        }
         if (is_recoded(dtype)) {
             if (settings != nullptr) settings->reset();
             if (estimates_sample(dtype, shape, bound)) {
-                const Box all{Shape::filled(shape.rank(), 0), shape};
-                return estimate_middle(values.data(), dtype, all, all, bound, options);
+                return estimate_middle(values.data(), dtype, whole, whole, bound, options);
             }
             return estimate_recoded(values, dtype, shape, bound, options);
         }
@@ -466,6 +498,11 @@ Result<Estimate> estimate_again(const std::byte* array, DType dtype, const Box& 
         const TableSet built_in;
         auto request = make_request({array, bytes}, dtype, part.extent, bound, options, built_in);
         if (!request.ok()) return request.status();
+        if (looks_masked(array, dtype, array_box, part, bound, options)) {
+            std::vector<std::byte> copy(bytes);
+            copy_box(part, array_box, array, part, copy.data(), value_bytes);
+            return estimate_whole(copy, dtype, part.extent, bound, options, settings);
+        }
         if (bound.kind == ErrorBound::Kind::absolute && !is_recoded(dtype)) {
             const FloatEnvironment environment;
             request->bound = resolve(bound, {}, dtype, options.threads);

@@ -5,6 +5,7 @@
 
 #include "codec/bound/float_environment.hpp"
 #include "codec/frame/decode_frame.hpp"
+#include "codec/frame/masked_frame.hpp"
 #include "codec/frame/recode.hpp"
 #include "codec/frame/split.hpp"
 #include "codec/frame/workspace.hpp"
@@ -33,21 +34,44 @@ Status decode_slab(const FrameLayout& layout, std::uint64_t index, const TableSe
     return status;
 }
 
+namespace {
+
+Status check_size(const FrameHeader& header, std::size_t bytes) {
+    if (header.raw_bytes() == bytes) return {};
+    return {StatusCode::invalid_argument,
+            fmt::format("the frame holds {} bytes ({} {}), the array given {}; see "
+                        "read_frame_info",
+                        header.raw_bytes(), to_string(header.shape),
+                        header.untyped ? "bytes" : to_string(header.dtype), bytes)};
+}
+
+Status decode_masked(std::span<const std::byte> frame, std::span<std::byte> values,
+                     const TableSet* tables, int threads) {
+    const auto layout = read_masked(frame);
+    if (!layout.ok()) return layout.status();
+    if (layout->header.checksum) {
+        if (Status status = verify_masked_head(frame, *layout); !status.ok()) return status;
+    }
+    if (Status status = check_size(layout->header, values.size()); !status.ok()) return status;
+    const auto mask = unpack_mask(*layout);
+    if (!mask.ok()) return mask.status();
+    Status status = decode_frame(layout->inside, values, tables, threads);
+    if (status.ok()) put_missing(*mask, layout->header.dtype, values);
+    return status;
+}
+
+}  // namespace
+
 Status decode_frame(std::span<const std::byte> frame, std::span<std::byte> values,
                     const TableSet* tables, int threads) {
+    if (is_masked(frame)) return decode_masked(frame, values, tables, threads);
     const auto layout = read_layout(frame);
     if (!layout.ok()) return layout.status();
     const FrameHeader& header = layout->header;
     if (header.checksum) {
         if (Status status = verify_checksum(frame, *layout); !status.ok()) return status;
     }
-    if (header.raw_bytes() != values.size()) {
-        return {StatusCode::invalid_argument,
-                fmt::format("the frame holds {} bytes ({} {}), the array given {}; see "
-                            "read_frame_info",
-                            header.raw_bytes(), to_string(header.shape),
-                            header.untyped ? "bytes" : to_string(header.dtype), values.size())};
-    }
+    if (Status status = check_size(header, values.size()); !status.ok()) return status;
     if (!header.slabs) return decode_slab(*layout, 0, tables, values);
     const std::size_t value_bytes = header.value_bytes();
     return for_each_parallel(
@@ -108,6 +132,19 @@ Status describe_slab(std::span<const std::byte> bytes, const Shape& shape, const
     return {};
 }
 
+/// What the frame inside says, but for what the mask adds.
+Result<FrameInfo> masked_frame_info(std::span<const std::byte> frame) {
+    const auto layout = read_masked(frame);
+    if (!layout.ok()) return layout.status();
+    auto info = read_frame_info(layout->inside);
+    if (!info.ok()) return info;
+    info->version = layout->header.version;
+    info->bound = layout->header.bound;
+    info->checksum = layout->header.checksum && info->checksum;
+    info->missing_values = layout->missing;
+    return info;
+}
+
 }  // namespace
 }  // namespace codec
 
@@ -124,6 +161,7 @@ Status decompress(std::span<const std::byte> frame, std::span<std::byte> values,
 
 Result<FrameInfo> read_frame_info(std::span<const std::byte> frame) {
     try {
+        if (codec::is_masked(frame)) return codec::masked_frame_info(frame);
         const auto layout = codec::read_layout(frame);
         if (!layout.ok()) return layout.status();
         const codec::FrameHeader& header = layout->header;

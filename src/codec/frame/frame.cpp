@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "codec/bound/missing.hpp"
 #include "codec/frame/byte_io.hpp"
 #include "codec/frame/recode.hpp"
 #include "codec/frame/split.hpp"
@@ -50,6 +51,7 @@ std::uint64_t checksum_of(std::span<const std::byte> frame, const FrameLayout& l
 
 /// What a frame of this type has as its version; of float32 and float64 what its parts ask for.
 std::uint8_t version_of(DType dtype, std::uint8_t found) {
+    if (found == k_masked_frame_version && may_have_missing(dtype)) return found;
     if (is_recoded(dtype)) return k_recoded_frame_version;
     if (is_integer(dtype)) return k_integer_frame_version;
     const bool known = dtype == DType::float32 || dtype == DType::float64;
@@ -171,6 +173,9 @@ Result<FrameHeader> read_header(std::span<const std::byte> frame) {
     if (!header.checksum && checksum != 0) return corrupt_frame("it has a checksum but denies it");
     if (const Status status = validate(header.bound); !status.ok())
         return corrupt_frame(status.message());
+    if (header.version == k_masked_frame_version &&
+        (header.slabs || header.widened || header.bound.kind == ErrorBound::Kind::lossless))
+        return corrupt_frame("a mask around no plain frame with a bound");
     if (header.widened && (header.untyped || !is_short_float(header.dtype)))
         return corrupt_frame(fmt::format("data type {} is none that is coded as float32", type));
     if ((header.untyped || is_integer(header.dtype)) &&
@@ -217,6 +222,8 @@ void set_part(std::span<std::byte> frame, const FrameHeader& header, std::uint64
 Result<FrameLayout> read_layout(std::span<const std::byte> frame) {
     auto header = read_header(frame);
     if (!header.ok()) return header.status();
+    if (header->version == k_masked_frame_version)
+        return corrupt_frame("it is masked where a plain one is expected");
     FrameLayout layout;
     layout.header = *header;
     const auto ends_early = [&] {

@@ -32,7 +32,9 @@ inline constexpr std::uint8_t k_integer_frame_version = 3;
 inline constexpr std::uint8_t k_recoded_frame_version = 4;
 /// Of a frame with adaptively coded codes. Its parts may be split.
 inline constexpr std::uint8_t k_adaptive_frame_version = 5;
-inline constexpr std::uint8_t k_last_frame_version = 5;
+/// Of a frame with missing values (masked_frame.hpp), around one of the others.
+inline constexpr std::uint8_t k_masked_frame_version = 6;
+inline constexpr std::uint8_t k_last_frame_version = 6;
 
 /// The start of every frame: 24 bytes and 8 per axis.
 struct FrameHeader {
@@ -82,7 +84,8 @@ Status stamp_version(std::span<std::byte> frame);
 /// Stamp the checksum of a complete frame that announces one. Errors: those of read_layout.
 Status seal(std::span<std::byte> frame);
 
-/// Errors: as read_header, no_space. Memory: at most 24 bytes per 17 of the frame.
+/// Of a frame that is not masked. Errors: as read_header, no_space. Memory: at most 24 bytes per 17
+/// of the frame.
 Result<FrameLayout> read_layout(std::span<const std::byte> frame);
 /// The frame's checksum, of a frame that has one. Errors: corrupt (it does not match).
 Status verify_checksum(std::span<const std::byte> frame, const FrameLayout& layout);

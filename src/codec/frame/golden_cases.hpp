@@ -153,6 +153,14 @@ void add_lossy_cases(const std::string& type, bool tiny, std::vector<GoldenCase>
     add("specials_fast", cube, specials, absolute(1e-2), Mode::fast);
     add("specials_strong", cube, specials, absolute(1e-2), Mode::strong).checksum = false;
     add("holes", cube, holes, absolute(1e-2), Mode::strong);
+    auto masked = waves;  // a coast, and a few islands of another value
+    for (std::size_t i = 0; i < masked.size(); ++i) {
+        if (i % cube[2] < 2 + i / cube[2] % 3) masked[i] = T(1e20);
+        if (i % 41 == 17) masked[i] = T(-9999);
+    }
+    add("masked_fast", cube, masked, relative(1e-3), Mode::fast);
+    add("masked_strong", cube, masked, absolute(1e-2), Mode::strong);
+    add("masked_psnr", cube, masked, psnr(50), Mode::automatic);
     add("pointwise_fast", cube, specials, pointwise_relative(1e-2), Mode::fast);
     add("pointwise_strong", cube, waves, pointwise_relative(1e-3), Mode::strong);
     add("psnr", cube, waves, psnr(50), Mode::automatic);
@@ -230,6 +238,10 @@ inline void add_recoded_cases(bool tiny, std::vector<GoldenCase>& cases) {
         add("strong_" + type, dtype, specials, relative(0.05), Mode::strong);
         add("pointwise_" + type, dtype, specials, pointwise_relative(0.1));
         add("lossless_" + type, dtype, specials, lossless());
+        auto masked = waves;
+        for (std::size_t i = 0; i < masked.size(); ++i)
+            if (i % cube[2] < 2 + i / cube[2] % 3) masked[i] = -9999.0F;
+        add("masked_" + type, dtype, masked, relative(0.05));
         add("constant_" + type, dtype, std::vector<float>(cube.count(), 2.5F), absolute(0.1));
     }
     GoldenCase mask;

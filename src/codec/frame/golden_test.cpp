@@ -160,7 +160,10 @@ TEST_F(Golden, files_hold_every_kind_of_part_and_coding) {
         const bool recoded =
             !info->untyped && (info->dtype == DType::boolean || is_short_float(info->dtype));
         const bool integers = !info->untyped && is_integer(info->dtype);
-        if (one.name.starts_with("burst")) {
+        if (one.name.starts_with("masked")) {
+            EXPECT_EQ(info->version, k_masked_frame_version) << one.name;
+            EXPECT_GT(info->missing_values, 0u) << one.name;
+        } else if (one.name.starts_with("burst")) {
             // Cut too, in the mode that cuts.
             EXPECT_EQ(info->version, k_adaptive_frame_version) << one.name;
         } else {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "codec/frame/masked_frame.hpp"
 #include "codec/frame/recode.hpp"
 
 namespace caesura::codec {
@@ -77,6 +78,29 @@ Verification compare(std::span<const std::byte> original, std::span<const std::b
     return result;
 }
 
+Verification compare_as(DType dtype, std::span<const std::byte> original,
+                        std::span<const std::byte> decoded, const ErrorBound& bound) {
+    if (is_short_float(dtype))
+        return compare<float>(code_as(original, dtype, true), code_as(decoded, dtype, true), bound);
+    return dtype == DType::float32 ? compare<float>(original, decoded, bound)
+                                   : compare<double>(original, decoded, bound);
+}
+
+/// Missing values that came back become NaN (all bits set, in every type), in both arrays; others
+/// NaN in the original alone, which is a violation.
+void take_out(const Mask& mask, std::size_t value_bytes, std::span<std::byte> original,
+              std::span<std::byte> decoded) {
+    for_each_missing(mask, [&](std::size_t first, std::size_t n, std::uint8_t) {
+        for (std::size_t i = first; i < first + n; ++i) {
+            std::byte* const x = &original[i * value_bytes];
+            std::byte* const y = &decoded[i * value_bytes];
+            const bool is_back = std::memcmp(x, y, value_bytes) == 0;
+            std::memset(x, 0xff, value_bytes);
+            std::memset(y, is_back ? 0xff : 0, value_bytes);
+        }
+    });
+}
+
 }  // namespace
 
 Result<Verification> verify_frame(std::span<const std::byte> frame,
@@ -101,11 +125,16 @@ Result<Verification> verify_frame(std::span<const std::byte> frame,
         }
         return result;
     }
-    if (is_short_float(info->dtype))
-        return compare<float>(code_as(original, info->dtype, true),
-                              code_as(decoded, info->dtype, true), info->bound);
-    return info->dtype == DType::float32 ? compare<float>(original, decoded, info->bound)
-                                         : compare<double>(original, decoded, info->bound);
+    if (!is_masked(frame)) return compare_as(info->dtype, original, decoded, info->bound);
+    // What is missing came back bit for bit, or is one of the violations; then it counts as NaN
+    // does.
+    const auto layout = read_masked(frame);
+    if (!layout.ok()) return layout.status();
+    const auto mask = unpack_mask(*layout);
+    if (!mask.ok()) return mask.status();
+    std::vector<std::byte> expected(original.begin(), original.end());
+    take_out(*mask, size_of(info->dtype), expected, decoded);
+    return compare_as(info->dtype, expected, decoded, info->bound);
 }
 
 }  // namespace caesura::codec
