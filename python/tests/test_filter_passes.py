@@ -74,7 +74,8 @@ class Expected:
     """What was written, and how far each value may be off.
 
     A relative bound is of the range that a chunk has when it is stored, which HDF5 decides: the
-    largest one since a value was written is what holds whenever that was.
+    largest one since a value was written is what holds whenever that was. Values that an earlier,
+    wider range has moved may still be its ends.
     """
 
     def __init__(self, plan: Plan, unwritten: np.ndarray):
@@ -82,6 +83,7 @@ class Expected:
         self.fill = plan.dtype.type(plan.fill if plan.fill is not None else 0.0)
         self.written = unwritten  # HDF5's own NaN, which is not that of NumPy
         self.limit = np.zeros(plan.shape)
+        self.widest = np.zeros(plan.shape)
 
     def write(self, part: tuple, values: np.ndarray) -> None:
         self.written[part] = values
@@ -102,7 +104,9 @@ class Expected:
             inside = self.written[box]
             known = inside[np.isfinite(inside) & (inside != self.fill)].astype("f8")
             span = known.max() - known.min() if known.size else 0.0
-            self.limit[box] = np.maximum(self.limit[box], self.plan.value * span)
+            self.widest[box] = np.maximum(self.widest[box], span)
+            moved = 2 * self.plan.value * (self.widest[box] - span)
+            self.limit[box] = np.maximum(self.limit[box], self.plan.value * (span + moved))
 
     def largest_share(self, found: np.ndarray) -> float:
         same = found.view(f"u{found.itemsize}") == self.written.view(f"u{found.itemsize}")
