@@ -1,8 +1,8 @@
 """What the filter's promise costs in ratio: python bench/codec/filter_passes.py [FILE.h5 ...]
 
-Each field is stored in one chunk: by the codec alone, written whole, written whole by a process that
-has read the dataset before, and written row by row through a small chunk cache. Without files the
-fields are made here.
+Each field is stored in one chunk: by the codec alone, written whole, written whole by a process
+that has read the dataset before, and written row by row through a small chunk cache. Without files
+the fields are made here.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ bool is_short_float(const Settings& settings) {
 bool may_have_fill(const Settings& settings) {
     const bool is_float = settings.element == Element::float32 ||
                           settings.element == Element::float64 || is_short_float(settings);
-    const std::uint64_t beyond = settings.element_bytes < 8 ? *settings.fill >> 8 * settings.element_bytes : 0;
+    const std::uint64_t beyond =
+        settings.element_bytes < 8 ? *settings.fill >> 8 * settings.element_bytes : 0;
     return is_float && settings.bound.kind != ErrorBound::Kind::lossless && beyond == 0;
 }
 

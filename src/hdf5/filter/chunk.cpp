@@ -325,7 +325,7 @@ Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chun
                 StatusCode::invalid_argument,
                 fmt::format("{} bytes are no chunk of {}", chunk.size(), settings.chunk_bytes()));
         }
-        if (settings.complete() && is_float(settings)) 
+        if (settings.complete() && is_float(settings))
             return encode_floats(settings, chunk, decoded);
         const bool lossy = settings.bound.kind != ErrorBound::Kind::lossless;
         if (lossy && settings.element != Element::bytes) {

@@ -88,8 +88,9 @@ std::optional<Fineness> finest_grid(const Settings& settings, std::span<const st
 /// 4 GiB or more).
 Result<std::uint64_t> decoded_bytes(const Settings& settings, std::span<const std::byte> frame);
 
-/// What was stored becomes a full chunk. A frame of fewer values than the chunk (the part of a chunk that
-/// lies inside the array) goes to the corner at index 0 of every axis; the rest becomes zero.
+/// What was stored becomes a full chunk. A frame of fewer values than the chunk (the part of a
+/// chunk that lies inside the array) goes to the corner at index 0 of every axis; the rest becomes
+/// zero.
 /// @param chunk  decoded_bytes() bytes.
 /// Errors: those of decoded_bytes and decompress. Safe on any bytes.
 Status decode_chunk(const Settings& settings, std::span<const std::byte> frame,

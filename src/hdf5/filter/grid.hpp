@@ -31,8 +31,8 @@ struct Grid {
     Fineness fineness = k_finest;
 };
 
-/// The grid of that fineness for what a bound makes of values of a type; the one of all values where
-/// the type's own steps are no smaller.
+/// The grid of that fineness for what a bound makes of values of a type; the one of all values
+/// where the type's own steps are no smaller.
 Grid grid_of(const ErrorBound& bound, Fineness fineness, DType dtype);
 
 /// Of float or double; the nearest point of the grid, within half its step (significant: within

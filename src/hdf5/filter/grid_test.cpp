@@ -32,8 +32,8 @@ void check_grids(DType dtype, unsigned seed) {
         EXPECT_TRUE(is_on(once, grid_of(absolute(1), fineness + 7, dtype)));
         if (once != 0 && once != value) EXPECT_LE(coarsest_with(once), fineness);
 
-        const Grid digits = grid_of(pointwise_relative(0.1), 1 + static_cast<int>(random() % 23),
-                                    dtype);
+        const Grid digits =
+            grid_of(pointwise_relative(0.1), 1 + static_cast<int>(random() % 23), dtype);
         const T kept = rounded(value, digits);
         EXPECT_TRUE(is_on(kept, digits));
         const double moved = std::abs(static_cast<double>(kept) - static_cast<double>(value));

@@ -14,7 +14,8 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-constexpr std::array k_kept_magic = {std::byte{0x8a}, std::byte{0x43}, std::byte{0x4b}, std::byte{0x43}};
+constexpr std::array k_kept_magic = {std::byte{0x8a}, std::byte{0x43}, std::byte{0x4b},
+                                     std::byte{0x43}};
 constexpr std::uint8_t k_kept_version = 1;
 constexpr std::size_t k_head_bytes = 36;
 constexpr std::size_t k_checked_bytes = 28;
@@ -44,7 +45,8 @@ bool is_kept_chunk(Bytes stored) {
 }
 
 Result<KeptChunk> read_kept_chunk(Bytes stored) {
-    if (!is_kept_chunk(stored) || stored.size() < k_head_bytes) return broken_chunk("it ends early");
+    if (!is_kept_chunk(stored) || stored.size() < k_head_bytes)
+        return broken_chunk("it ends early");
     codec::ByteReader in(stored);
     in.skip_to(k_kept_magic.size());
     if (const unsigned version = in.u8(); version != k_kept_version)
@@ -95,7 +97,11 @@ Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
     }
     codec::Output out;
     codec::ByteWriter to(out);
-    to.bytes(k_kept_magic).u8(k_kept_version).u8(static_cast<std::uint8_t>(chunk.grid.kind)).u8(0).u8(0);
+    to.bytes(k_kept_magic)
+        .u8(k_kept_version)
+        .u8(static_cast<std::uint8_t>(chunk.grid.kind))
+        .u8(0)
+        .u8(0);
     to.u32(static_cast<std::uint32_t>(chunk.grid.fineness));
     to.u32(static_cast<std::uint32_t>(chunk.finest.value_or(k_nothing_rounded)));
     to.u32(static_cast<std::uint32_t>(chunk.frame.size()));
@@ -121,7 +127,8 @@ Status put_kept(const KeptChunk& chunk, std::size_t value_bytes, std::span<std::
         at += run.skipped;
         const std::size_t bytes = std::size_t{run.length} * value_bytes;
         if (at + run.length > count || bytes > kept->size() - taken)
-            return broken_chunk(fmt::format("a run of {} values at {} of {}", run.length, at, count));
+            return broken_chunk(
+                fmt::format("a run of {} values at {} of {}", run.length, at, count));
         std::memcpy(values.data() + at * value_bytes, kept->data() + taken, bytes);
         at += run.length;
         taken += bytes;

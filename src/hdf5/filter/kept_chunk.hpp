@@ -41,7 +41,8 @@ Result<KeptChunk> read_kept_chunk(std::span<const std::byte> stored);
 /// Errors: as read_kept_chunk().
 Result<std::span<const std::byte>> frame_in(std::span<const std::byte> stored);
 
-/// @param chunk  of `frame`, grid and finest. @param values  those of the runs, one behind the other.
+/// @param chunk  of `frame`, grid and finest. @param values  those of the runs, one behind the
+/// other.
 Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
                                                 std::span<const KeptRun> runs,
                                                 std::span<const std::byte> values,

@@ -62,8 +62,7 @@ TEST(KeptChunk, of_a_later_version_is_unsupported) {
 TEST(KeptChunk, in_a_dataset_of_other_values_is_an_error) {
     const auto stored = encode_chunk(settings_with_fill(100), some_chunk(100)).value();
     for (const DType dtype : {DType::float64, DType::uint32, DType::bfloat16}) {
-        const Settings other =
-            settings_of(dtype, {100}, lossless(), Mode::automatic, TableSet());
+        const Settings other = settings_of(dtype, {100}, lossless(), Mode::automatic, TableSet());
         std::vector<std::byte> chunk(static_cast<std::size_t>(other.chunk_bytes()));
         EXPECT_EQ(decode_chunk(other, stored, chunk).code(), StatusCode::corrupt);
     }

@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "base/short_float.hpp"
+#include "codec/frame/recode.hpp"
 #include "hdf5/filter/kept_chunk.hpp"
 
 namespace caesura::hdf5 {
@@ -29,21 +29,22 @@ constexpr double k_less = 1.0 - 1e-12;
 template <class T>
 std::vector<T> wide_values(Bytes values, DType dtype) {
     std::vector<T> wide(values.size() / size_of(dtype));
-    auto* const to = reinterpret_cast<std::byte*>(wide.data());
-    if (is_short_float(dtype))
-        base::widen(values, dtype, to);
-    else
-        std::memcpy(to, values.data(), values.size());
+    if (is_short_float(dtype)) {
+        const std::vector<std::byte> coded = codec::code_as(values, dtype, true);
+        std::memcpy(wide.data(), coded.data(), coded.size());
+    } else {
+        std::memcpy(wide.data(), values.data(), values.size());
+    }
     return wide;
 }
 
 template <class T>
 void put_narrow(const std::vector<T>& wide, DType dtype, std::span<std::byte> values) {
-    const auto* const from = reinterpret_cast<const std::byte*>(wide.data());
+    const auto from = std::as_bytes(std::span(wide));
     if (is_short_float(dtype))
-        base::narrow(from, dtype, values);
+        codec::decode_as(from, dtype, true, values);
     else
-        std::memcpy(values.data(), from, values.size());
+        std::memcpy(values.data(), from.data(), values.size());
 }
 
 /// What a bound comes to for the values from `low` to `high`; 0: they stay as they are.
@@ -209,8 +210,8 @@ class Encoder {
         return finish(absolute(half * (1 - 1.0 / 256)), grid, finest);
     }
 
-    /// Keep fill values, and old ones where `chosen` says so, beside the frame. In what is coded fill
-    /// values become the value before. Returns whether an old one is kept.
+    /// Keep fill values, and old ones where `chosen` says so, beside the frame. In what is coded
+    /// fill values become the value before. Returns whether an old one is kept.
     template <class Chosen>
     bool keep_beside(Chosen chosen) {
         bool old = false;
@@ -263,10 +264,10 @@ class Encoder {
     CompressOptions options_;
     std::vector<T> values_;
     std::vector<Role> roles_;
-    std::size_t n_fill_ = 0;     // of a range
+    std::size_t n_fill_ = 0;  // of a range
     bool has_old_ = false;
-    std::size_t n_old_ = 0;      // without zeros, which lie on every grid
-    std::size_t n_numbers_ = 0;  // finite, not 0, not the fill value of a range
+    std::size_t n_old_ = 0;       // without zeros, which lie on every grid
+    std::size_t n_numbers_ = 0;   // finite, not 0, not the fill value of a range
     std::size_t after_last_ = 0;  // index behind the last value that is not the fill value
     double bound_ = 0;
     std::vector<KeptRun> runs_;

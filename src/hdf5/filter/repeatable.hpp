@@ -1,10 +1,11 @@
 // Values to a chunk that may pass the filter any number of times, with parts of it written anew in
 // between, and still holds every value to its bound.
 //
-// How: all values that decoding gives lie on a grid far finer than the bound. Where chunks have been
-// decoded, values on that grid may be old ones, and come back bit for bit; the others are new.
+// How: all values that decoding gives lie on a grid far finer than the bound. Where chunks have
+// been decoded, values on that grid may be old ones, and come back bit for bit; the others are new.
 //  - Few may be old: the codec takes the others as ever, and the old are kept beside its frame.
-//  - Many are, or the chunk's second half has not been written yet: all values go on a grid that old
+//  - Many are, or the chunk's second half has not been written yet: all values go on a grid that
+//  old
 //    ones lie on, and the codec makes of it what it can. A new value moves by half of its step.
 // Relative and PSNR bounds are of the range of all values but the dataset's fill value, which comes
 // back bit for bit.

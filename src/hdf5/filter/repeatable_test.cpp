@@ -16,7 +16,7 @@
 #include <random>
 #include <tuple>
 
-#include "base/short_float.hpp"
+#include "codec/frame/recode.hpp"
 #include "hdf5/filter/kept_chunk.hpp"
 
 namespace caesura::hdf5 {
@@ -99,16 +99,27 @@ class Passing {
     bool of_range() const {
         return settings_.bound.kind == Kind::relative || settings_.bound.kind == Kind::psnr;
     }
+    DType short_type() const { return settings_.element == Element::float16 ? float16 : bfloat16; }
+    double of_short(std::uint16_t bits) const {
+        const auto wide = codec::code_as(std::as_bytes(std::span(&bits, 1)), short_type(), true);
+        float value = 0;
+        std::memcpy(&value, wide.data(), sizeof value);
+        return value;
+    }
+    std::uint16_t short_bits(float value) const {
+        std::uint16_t bits = 0;
+        codec::decode_as(std::as_bytes(std::span(&value, 1)), short_type(), true,
+                         std::as_writable_bytes(std::span(&bits, 1)));
+        return bits;
+    }
     double number(std::uint64_t bits) const {
         switch (settings_.element) {
             case Element::float32:
                 return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
             case Element::float64:
                 return std::bit_cast<double>(bits);
-            case Element::float16:
-                return base::to_float(Float16{static_cast<std::uint16_t>(bits)});
             default:
-                return base::to_float(Bfloat16{static_cast<std::uint16_t>(bits)});
+                return of_short(static_cast<std::uint16_t>(bits));
         }
     }
     std::uint64_t bits(double value) const {
@@ -117,10 +128,8 @@ class Passing {
                 return std::bit_cast<std::uint32_t>(static_cast<float>(value));
             case Element::float64:
                 return std::bit_cast<std::uint64_t>(value);
-            case Element::float16:
-                return base::to_short<Float16>(static_cast<float>(value)).bits;
             default:
-                return base::to_short<Bfloat16>(static_cast<float>(value)).bits;
+                return short_bits(static_cast<float>(value));
         }
     }
     double at(const Bytes& bytes, std::size_t i) const {
@@ -140,7 +149,8 @@ class Passing {
         }
     }
     bool same_bits(std::size_t i) const {
-        return std::memcmp(written_.data() + i * width(), cached_.data() + i * width(), width()) == 0;
+        return std::memcmp(written_.data() + i * width(), cached_.data() + i * width(), width()) ==
+               0;
     }
     bool is_fill_of_range(std::size_t i) const {
         return of_range() && bits(at(written_, i)) == *settings_.fill;
@@ -211,8 +221,8 @@ Settings any_settings(std::mt19937_64& random) {
                              : settings.element == Element::float64 ? 8
                                                                     : 2;
     settings.big_endian = below(4) == 0;
-    constexpr Mode k_modes[] = {Mode::automatic, Mode::automatic, Mode::fast, Mode::strong,
-                                Mode::planes, Mode::regions};
+    constexpr Mode k_modes[] = {Mode::automatic, Mode::automatic, Mode::fast,
+                                Mode::strong,    Mode::planes,    Mode::regions};
     settings.mode = k_modes[below(std::size(k_modes))];
     const std::size_t rank = 1 + below(3);
     for (std::size_t axis = 0; axis < rank; ++axis)
@@ -248,11 +258,12 @@ double largest_error_of(unsigned seed) {
     double largest = 0;
     std::size_t next = 0;
     const auto where = [&](std::size_t pass) {
-        return fmt::format("type {}, mode {}, bound {} {}, fill {:#x}, chunk of {}, values {} times "
-                           "{}, pattern {}, pass {} of {}",
-                           static_cast<int>(settings.element), static_cast<int>(settings.mode),
-                           static_cast<int>(settings.bound.kind), settings.bound.value,
-                           *settings.fill, n, kind, scale, pattern, pass, passes);
+        return fmt::format(
+            "type {}, mode {}, bound {} {}, fill {:#x}, chunk of {}, values {} times "
+            "{}, pattern {}, pass {} of {}",
+            static_cast<int>(settings.element), static_cast<int>(settings.mode),
+            static_cast<int>(settings.bound.kind), settings.bound.value, *settings.fill, n, kind,
+            scale, pattern, pass, passes);
     };
     for (std::size_t pass = 0; pass < passes; ++pass) {
         const auto write = [&](std::size_t i) {
@@ -361,7 +372,8 @@ TEST(Repeatable, a_relative_bound_is_of_the_values_without_the_fill_value) {
     const auto stored = encode_chunk(made.settings, made.bytes());
     ASSERT_TRUE(stored.ok()) << stored.status().message();
     std::vector<float> found(made.values.size());
-    ASSERT_TRUE(decode_chunk(made.settings, *stored, std::as_writable_bytes(std::span(found))).ok());
+    ASSERT_TRUE(
+        decode_chunk(made.settings, *stored, std::as_writable_bytes(std::span(found))).ok());
     for (std::size_t i = 0; i < 64 * 40; ++i) ASSERT_NEAR(found[i], made.values[i], 8e-3);
     EXPECT_LT(stored->size(), 64 * 40 * 2u);
 }
@@ -371,7 +383,8 @@ TEST(Repeatable, new_chunks_stay_lossy_where_others_have_been_decoded) {
     const Rows made = rows_of(absolute(0.02), 64);
     const auto first = encode_chunk(made.settings, made.bytes());
     ASSERT_TRUE(first.ok()) << first.status().message();
-    const auto later = encode_chunk(made.settings, made.bytes(), finest_grid(made.settings, *first));
+    const auto later =
+        encode_chunk(made.settings, made.bytes(), finest_grid(made.settings, *first));
     ASSERT_TRUE(later.ok()) << later.status().message();
     // One value in 16 of such noise lies on the grid by chance.
     EXPECT_LT(static_cast<double>(later->size()), 1.25 * static_cast<double>(first->size()));

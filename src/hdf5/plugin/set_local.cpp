@@ -205,8 +205,8 @@ Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
         settings->element = Element::bytes;
         settings->chunk.clear();  // whatever the filters before it leave
     }
-    const bool rounds = settings->element != Element::bytes &&
-                        settings->bound.kind != ErrorBound::Kind::lossless;
+    const bool rounds =
+        settings->element != Element::bytes && settings->bound.kind != ErrorBound::Kind::lossless;
     if (!rounds) settings->fill.reset();
     if (rounds && may_add_fill) {
         const auto fill = fill_of(hdf5, list, type, *settings);
