@@ -264,6 +264,24 @@ def clean(options: argparse.Namespace) -> int:
 # ------------------------------------------------------------------------------------ command line
 
 
+def add_stand_in(add: Callable[..., argparse.ArgumentParser]) -> None:
+    """How the connector is held to native HDF5."""
+    command = add(
+        "stand-in",
+        stand_in,
+        "hold the connector to native HDF5 by random sequences of calls; further arguments "
+        "(--seqs, --calls, --seed, --ranks, --replay, --planted) go to tests/stand_in/run.py",
+    )
+    command.add_argument("--sanitize", choices=sanitizers.ROOMS, default="")
+    command.add_argument(
+        "--suites",
+        nargs="*",
+        metavar="NAME",
+        choices=suites.NAMES,
+        help="instead the test suites of others: all of them, or of " + ", ".join(suites.NAMES),
+    )
+
+
 def parser() -> argparse.ArgumentParser:
     """Every command with its options."""
     top = argparse.ArgumentParser(prog="tools/dev.py", description=__doc__)
@@ -319,20 +337,7 @@ def parser() -> argparse.ArgumentParser:
     )
     which.add_argument("--runs", type=int, default=100)
     which.add_argument("--sanitize", choices=sanitizers.ROOMS, default="")
-    which = add(
-        "stand-in",
-        stand_in,
-        "hold the connector to native HDF5 by random sequences of calls; further arguments "
-        "(--seqs, --calls, --seed, --ranks, --replay, --planted) go to tests/stand_in/run.py",
-    )
-    which.add_argument("--sanitize", choices=sanitizers.ROOMS, default="")
-    which.add_argument(
-        "--suites",
-        nargs="*",
-        metavar="NAME",
-        choices=suites.NAMES,
-        help="instead the test suites of others: all of them, or of " + ", ".join(suites.NAMES),
-    )
+    add_stand_in(add)
     which = add("clean", clean, "remove build trees and out/")
     which.add_argument("--all", action="store_true", help="the Python environments too")
     return top

@@ -142,8 +142,9 @@ predict::Features Assembly::estimate_layers(const run::Job& job, const run::PutP
     for (const codec::BundlePart& part : job.parts) {
         layer.extent[0] = part.shape[0];
         const auto n = static_cast<double>(part.shape.count());
-        auto found = std::find_if(seen.begin(), seen.end(),
-                                  [&](const SeenLayer& one) { return one.bound == part.bound.value; });
+        auto found = std::find_if(seen.begin(), seen.end(), [&](const SeenLayer& one) {
+            return one.bound == part.bound.value;
+        });
         if (const auto box = intersect(layer, piece.part); found == seen.end() && box) {
             features = predict::estimate_block(piece.source, job.dtype, piece.source_box, *box,
                                                part.bound, mode, tables);

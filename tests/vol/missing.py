@@ -42,7 +42,9 @@ missing = [280.25]
 def faults_of(case: str, place: Path, options) -> list[str]:
     ranks = int(case.split()[0])
     for name, config in (("native", None), ("caesura", CONFIG)):
-        said = run_in(place / name, [options.program, str(place / name)], options, ranks, config, again=False)
+        said = run_in(
+            place / name, [options.program, str(place / name)], options, ranks, config, again=False
+        )
         if said is not None:
             return [f"{name}: {said}"]
     faults = []
