@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from launching import environment, on_ranks  # noqa: E402
+from launching import environment, on_ranks
 
 
 class Launcher:

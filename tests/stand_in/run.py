@@ -131,9 +131,7 @@ def read_output(text: str, ranks: int, code: int) -> Batch:
         if match := LINE.search(line):
             seed, attempt, _, step, steps, setting, operation, facts, what = match.groups()
             of_line = [int(one) for one in steps.split(",") if one]
-            failure = Failure(
-                int(seed), ranks, operation, what, facts, setting, int(step), of_line
-            )
+            failure = Failure(int(seed), ranks, operation, what, facts, setting, int(step), of_line)
             attempts[int(attempt)] = True
             if int(seed) not in failures or failures[int(seed)].what.startswith("another rank"):
                 failures[int(seed)] = failure
