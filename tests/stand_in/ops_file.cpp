@@ -126,7 +126,10 @@ void flush(Step& step) {
               scope == H5F_SCOPE_GLOBAL ? "H5F_SCOPE_GLOBAL" : "H5F_SCOPE_LOCAL");
     step.both([&](Side& side) { side.out.result("H5Fflush", H5Fflush(side.of(*object), scope)); });
     wait_for_all(step);
-    step.world.unflushed = false;
+    // Of other files nothing is known.
+    bool all = true;
+    for (const auto& held : step.world.handles) all = all && held->file == object->file;
+    if (all) step.world.unflushed = false;
 }
 
 herr_t close_one(Kind kind, hid_t id) {
