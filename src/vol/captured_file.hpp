@@ -99,6 +99,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// The application's own access list (trap 14: copied once); a borrowed identifier.
     hid_t access() const { return access_.get(); }
 
+    /// Which one is in force.
+    H5F_close_degree_t close_degree() const { return close_degree_; }
     /// Files that the application has open on it: H5Fopen, H5Fcreate, H5Freopen; each as the
     /// native connector has it.
     std::size_t uses() const { return uses_.size(); }

@@ -318,7 +318,7 @@ herr_t file_get(void* object, H5VL_file_get_args_t* args, hid_t transfer, void**
         return OnObject<H5VLfile_get>::call(object, args, transfer, request_slot);
     hid_t& access = args->args.get_fapl.fapl_id;
     access = H5Pcopy(file->access());
-    return access < 0 ? -1 : 0;
+    return access < 0 ? -1 : H5Pset_fclose_degree(access, file->close_degree());
 }
 
 herr_t file_optional(void* object, H5VL_optional_args_t* args, hid_t transfer,
