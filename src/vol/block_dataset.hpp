@@ -11,6 +11,7 @@
 #include "vol/asked_chunks.hpp"
 #include "vol/members.hpp"
 #include "vol/native_dataset.hpp"
+#include "vol/piece_index.hpp"
 #include "writer/open_writer.hpp"
 
 namespace caesura::vol {
@@ -53,7 +54,13 @@ struct BlockDataset {
     std::shared_ptr<AskedChunks> asked;
     H5O_token_t token{};
     NativeDataset native;
-    std::vector<PutBox> pieces;            ///< oldest first
+    std::vector<PutBox> pieces;  ///< oldest first; those not put are the newest
+    PieceIndex index;            ///< of pieces
+    /// Bytes for values that are written next, behind those of the newest piece.
+    struct Room {
+        std::byte* begin = nullptr;
+        std::size_t bytes = 0, taken = 0;  ///< free, and of the whole copy
+    } room;
     bool filtered = false;                 ///< by the application's own filters (filtered.hpp)
     bool lossy = false;                    ///< what is stored may differ from what is read
     bool for_fields = false;               ///< DatasetDefinition::for_fields
@@ -70,6 +77,11 @@ struct BlockDataset {
     std::optional<SaidBounds> said;  ///< of such a dataset
     bool stored = false;             ///< it has blocks
 
+    void forget_pieces() {
+        pieces.clear();
+        index.clear();
+        room = {};
+    }
     DType dtype() const { return element.dtype; }
     std::size_t value_bytes() const { return size_of(element.dtype); }
     /// Without the axis that counts numbers of an element.

@@ -116,7 +116,7 @@ herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     ? read_other_sources(call.object(i), memory_types[i], memory_spaces[i],
                                          file_spaces[i], buffers[i])
                     : read_blocks(call.object(i), memory_types[i], memory_spaces[i], file_spaces[i],
-                                  transfer, buffers[i], list.was_collective);
+                                  list.list, buffers[i], list.was_collective);
             if (!status.ok()) return fail(status);
         }
         NativeTransfer native(call);

@@ -200,14 +200,6 @@ Result<BlockIo::DatasetPtr> BlockIo::find_again(const std::string& key, const st
     return found;
 }
 
-Status BlockIo::put_waiting(Dataset& dataset) {
-    for (PutBox& piece : dataset.pieces)
-        if (piece.dump == k_not_put)
-            if (Status status = put(dataset, piece); !status.ok())
-                return status.with_context(dataset.path);
-    return {};
-}
-
 Status BlockIo::unite(const NativeObject& through) {
     place_.tree.go_through(through);
     base::Packer packer;
@@ -283,7 +275,7 @@ Status BlockIo::define_found(const std::map<std::string, std::string>& paths) {
         bool everywhere = true;
         for (std::size_t at = i; at < all->size(); at += n) everywhere &= (*all)[at] != 0;
         if (!everywhere) {  // deleted since, and its values with it
-            if (found[i] != nullptr) found[i]->pieces.clear();
+            if (found[i] != nullptr) found[i]->forget_pieces();
             continue;
         }
         Dataset& dataset = *found[i];

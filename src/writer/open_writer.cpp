@@ -187,6 +187,12 @@ KeptExact OpenWriter::kept_exact(Field field) const {
     return impl_->fields[field.index].dataset->kept_exact;
 }
 
+Status OpenWriter::earlier_error() const {
+    const Status& failed = impl_->round.failed();
+    if (failed.ok()) return {};
+    return {StatusCode::cancelled, "an earlier error: " + failed.message()};
+}
+
 bool OpenWriter::pending() const {
     return impl_->intake->dump() && !impl_->intake->dump()->puts.empty();
 }

@@ -119,6 +119,8 @@ class OpenWriter {
     KeptExact kept_exact(Field field) const;
     /// As Dump::declare_missing; also after the puts, for what has not been handed over.
     Status declare_missing(Field field, const FillValue& value);
+    /// Would put() refuse whatever it is given, because of an earlier error?
+    Status earlier_error() const;
     /// Is there anything that end() has not handed over yet?
     bool pending() const;
     /// Hand over what was put since the last call, on any rank; commit what has become durable.
