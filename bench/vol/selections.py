@@ -3,10 +3,10 @@
     selections.py                    ten shapes, one rank, modes in turn
     selections.py --cells 96 --repeats 1    for trying out
 
-The application is plain h5py on MPI-IO with independent calls. It writes a selection of a dataset of
-float64 once for each step, reads it back while it waits, and again after a flush. Printed: nanoseconds
-a value in the writes, the first reads and the second ones, medians over runs. `many small` writes one
-value a call. Results go to out/bench/vol.json.
+The application is plain h5py on MPI-IO with independent calls. It writes a selection of a dataset
+of float64 once for each step, reads it back while it waits, and again after a flush. Printed:
+nanoseconds a value in the writes, the first reads and the second ones, medians over runs. `many
+small` writes one value a call. Results go to out/bench/vol.json.
 """
 
 from __future__ import annotations
@@ -73,7 +73,11 @@ def shapes(n: int) -> dict:
             planes,
             slabs((step_of, zero, zero), (1, 1, n // 16), (1, n, 16), (1, n, 8)),
         ),
-        "every other column": (cube, planes, slabs((step_of, zero, zero), (1, n, n // 2), (1, 1, 2))),
+        "every other column": (
+            cube,
+            planes,
+            slabs((step_of, zero, zero), (1, n, n // 2), (1, 1, 2)),
+        ),
         "union": (cube, planes, union),
         "points": (cube, planes, points),
     }

@@ -38,8 +38,8 @@ static void other_extents(hid_t file, hid_t list) {
     hsize_t chunk[2] = {16, 24}, larger[2] = {2 * k_rows, 2 * k_width};
     hid_t creation = chunked(2, chunk);
     hid_t space = OK(H5Screate_simple(2, dims, most));
-    hid_t dataset = OK(H5Dcreate2(file, "grown", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation,
-                                  H5P_DEFAULT));
+    hid_t dataset =
+        OK(H5Dcreate2(file, "grown", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
     write_by(dataset, space, 0, k_rows, list);
     OK(H5Dset_extent(dataset, larger));
     hid_t now = OK(H5Dget_space(dataset));

@@ -52,8 +52,9 @@ static void check_box(hid_t dataset, const hsize_t* dims) {
     size_t n = 0;
     for (hsize_t i = 0; i < 24; ++i) {
         hsize_t c = i % 2, x = i / 2 % 3, y = i / 6 % 2, z = i / 12 % 2;
-        size_t at = (size_t)(((((1 * dims[1]) + 1 + 2 * z) * dims[2] + 3 * y) * dims[3] + 2 + x) *
-                                 dims[4] + c);
+        size_t at =
+            (size_t)(((((1 * dims[1]) + 1 + 2 * z) * dims[2] + 3 * y) * dims[3] + 2 + x) * dims[4] +
+                     c);
         CHECK(near(values[n++], value_at(at)));
     }
     OK(H5Pclose(list));
@@ -64,8 +65,8 @@ static void grid_over_time(hid_t file, const char* name, const hsize_t* chunk) {
     hsize_t dims[5] = {1, 8, 6, 10, 2}, most[5] = {H5S_UNLIMITED, 8, 6, 10, 2};
     hid_t creation = chunked(5, chunk);
     hid_t space = OK(H5Screate_simple(5, dims, most));
-    hid_t dataset = OK(H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation,
-                                  H5P_DEFAULT));
+    hid_t dataset =
+        OK(H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
     for (hsize_t step = 0; step < 4; ++step) {
         dims[0] = step + 1;
         OK(H5Dset_extent(dataset, dims));
@@ -110,7 +111,8 @@ static void again(const char* name) {
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("many_axes");
-    const hsize_t slices[5] = {1, 4, 6, 10, 2}, steps[5] = {2, 8, 6, 10, 2}, odd[5] = {2, 3, 4, 7, 2};
+    const hsize_t slices[5] = {1, 4, 6, 10, 2}, steps[5] = {2, 8, 6, 10, 2},
+                  odd[5] = {2, 3, 4, 7, 2};
     grid_over_time(file, "slices", slices);
     grid_over_time(file, "steps", steps);
     grid_over_time(file, "odd", odd);
