@@ -16,12 +16,23 @@ namespace {
 
 using Offset = std::array<hsize_t, H5S_MAX_RANK>;
 
-/// Where a chunk begins along the dataset's own axes.
-Offset offset_of(const DatasetSpec& spec, const PlacedIn& place, std::uint64_t chunk) {
+/// Where a chunk begins along the dataset's own axes. An axis that blocks have may be several of
+/// them: from the one that the manifest names to before the next.
+Offset offset_of(const DatasetSpec& spec, const PlacedIn& place, std::uint64_t chunk,
+                 const Offset& dims) {
     const Shape begin = chunk_begin(spec, chunk);
     Offset out{};
-    for (std::size_t i = 0; i < place.axes.size(); ++i)
-        out[static_cast<std::size_t>(place.axes[i])] = begin[static_cast<int>(i)];
+    for (std::size_t i = 0; i < place.axes.size(); ++i) {
+        const auto first = static_cast<std::size_t>(place.axes[i]);
+        auto axis =
+            static_cast<std::size_t>(i + 1 < place.axes.size() ? place.axes[i + 1] : place.rank);
+        hsize_t rest = begin[static_cast<int>(i)];
+        while (--axis > first) {
+            out[axis] = rest % std::max<hsize_t>(1, dims[axis]);
+            rest /= std::max<hsize_t>(1, dims[axis]);
+        }
+        out[first] = rest;
+    }
     return out;
 }
 
@@ -34,7 +45,8 @@ bool axes_fit(const DatasetSpec& spec, const PlacedIn& place) {
 }
 
 /// As the manifest says: a dataset of so many axes.
-Result<Handle> open_dataset(hid_t file, const DatasetSpec& spec, const PlacedIn& place) {
+Result<Handle> open_dataset(hid_t file, const DatasetSpec& spec, const PlacedIn& place,
+                            Offset& dims) {
     const bool fits = axes_fit(spec, place);
     Handle dataset(
         place.header == 0 || !fits ? H5I_INVALID_HID : H5Oopen_by_addr(file, place.header),
@@ -43,7 +55,7 @@ Result<Handle> open_dataset(hid_t file, const DatasetSpec& spec, const PlacedIn&
     const Handle space(
         H5Iget_type(dataset.get()) == H5I_DATASET ? H5Dget_space(dataset.get()) : H5I_INVALID_HID,
         H5Sclose);
-    if (!space.ok() || H5Sget_simple_extent_ndims(space.get()) != place.rank)
+    if (!space.ok() || H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr) != place.rank)
         return Status{StatusCode::internal, spec.path + " is another object"};
     return dataset;
 }
@@ -52,18 +64,19 @@ Status place_dump(LiveImage& image, hid_t file, const ClosedDump& dump) {
     std::vector<ChunkRecord> sorted(dump.blocks.begin(), dump.blocks.end());
     std::sort(sorted.begin(), sorted.end(), record_order);
     Handle dataset;
+    Offset dims{};
     for (std::size_t i = 0; i < sorted.size(); ++i) {
         const ChunkRecord& record = sorted[i];
         const DatasetSpec& spec = dump.manifest.datasets[record.dataset];
         const PlacedIn& place = dump.manifest.placed_in[record.dataset];
         if (i == 0 || sorted[i - 1].dataset != record.dataset) {
-            auto opened = open_dataset(file, spec, place);
+            auto opened = open_dataset(file, spec, place, dims);
             if (!opened.ok()) return opened.status();
             dataset = std::move(*opened);
             if (Status s = set_attributes(dataset.get(), spec.path, spec.attributes); !s.ok())
                 return s;
         }
-        const Offset offset = offset_of(spec, place, record.chunk);
+        const Offset offset = offset_of(spec, place, record.chunk, dims);
         const Status placed =
             image.place(record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
                 return H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, record.filter_mask, offset.data(),

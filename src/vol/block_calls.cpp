@@ -17,25 +17,26 @@ Status refused(const std::string& path, std::string_view doing) {
     return store::hdf5_error(StatusCode::internal, fmt::format("{}: {}", path, doing));
 }
 
-Shape kept_axes(const std::vector<int>& axes, const Extents& extents) {
-    Shape shape = Shape::filled(static_cast<int>(axes.size()), 0);
-    for (std::size_t i = 0; i < axes.size(); ++i)
-        shape[static_cast<int>(i)] = extents[static_cast<std::size_t>(axes[i])];
-    return shape;
-}
-
-/// Dims and axes of a dataset to be.
-Status read_dims(hid_t space, BlockIo::Dataset& made, Shape& most_dims) {
-    Extents now{}, most{};
-    made.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
+/// Dims and axes of a dataset to be. @param most  axes that blocks may have of it.
+Status read_dims(hid_t space, BlockIo::Dataset& made, std::size_t most, Shape& most_dims) {
+    Extents now{}, largest{};
+    made.rank = H5Sget_simple_extent_dims(space, now.data(), largest.data());
     if (made.rank < 1) return refused(made.path, "dataspace");
     const auto n = static_cast<std::size_t>(made.rank);
-    auto axes = writer::fold_axes({reinterpret_cast<const std::uint64_t*>(now.data()), n},
-                                  {reinterpret_cast<const std::uint64_t*>(most.data()), n});
+    made.extents.assign(now.begin(), now.begin() + made.rank);
+    auto axes = writer::fold_axes(
+        made.extents, {reinterpret_cast<const std::uint64_t*>(largest.data()), n}, most);
     if (!axes.ok()) return axes.status().with_context(made.path);
     made.axes = std::move(*axes);
-    made.dims = kept_axes(made.axes, now);
-    most_dims = kept_axes(made.axes, most);
+    made.dims = joined_extents(made, now);
+    most_dims = made.dims;
+    for (std::size_t i = 0; i < made.axes.size(); ++i) {
+        const auto axis = static_cast<std::size_t>(made.axes[i]);
+        if (largest[axis] == now[axis]) continue;
+        const std::uint64_t inner = now[axis] > 0 ? made.dims[static_cast<int>(i)] / now[axis] : 1;
+        most_dims[static_cast<int>(i)] =
+            largest[axis] == H5S_UNLIMITED ? H5S_UNLIMITED : largest[axis] * inner;
+    }
     return {};
 }
 
@@ -45,7 +46,7 @@ Shape own_chunk(const BlockIo::Dataset& made) {
     Extents chunk{};
     const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED &&
                          H5Pget_chunk(creation, made.rank, chunk.data()) == made.rank;
-    return chunked ? kept_axes(made.axes, chunk) : Shape{};
+    return chunked ? joined_extents(made, chunk) : Shape{};
 }
 
 /// The chunk of a dataset that is no sequence of arrays. Quantities that lie along an axis have
@@ -59,10 +60,7 @@ Shape chunk_of(ShapeFacts facts, int component_axis) {
 }
 
 herr_t set_pipeline(hid_t creation, const BlockIo::Dataset& made, const BlockIo& blocks) {
-    Extents chunk{};
-    chunk.fill(1);
-    for (std::size_t i = 0; i < made.axes.size(); ++i)
-        chunk[static_cast<std::size_t>(made.axes[i])] = made.chunk[static_cast<int>(i)];
+    const Extents chunk = native_extent(made, made.chunk);
     // Parts that nobody has written can be read beside others that were, as where HDF5 makes all
     // space at once.
     H5D_fill_value_t defined = H5D_FILL_VALUE_DEFAULT;
@@ -147,7 +145,8 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
     made->creation = Handle(H5Pcopy(prepared.creation.get()), H5Pclose);
     if (!made->creation.ok()) return refused(facts.path, "lists");
     Shape most_dims;
-    if (Status status = read_dims(space, *made, most_dims); !status.ok()) return status;
+    if (Status status = read_dims(space, *made, most_axes(element), most_dims); !status.ok())
+        return status;
     const bool fixed = made->dims == most_dims;
     auto composed = compose(*file.config(), facts, quantities, made->axes, fixed);
     if (!composed.ok()) return composed.status().with_context(file.name());
@@ -168,6 +167,7 @@ Status prepare_blocks(CapturedFile& file, const DatasetFacts& facts, const Quant
             {made->dims, most_dims, own_chunk(*made), facts.value_bytes, settings.chunk_bytes,
              file.ranks(), settings.chunk, learned_chunk(**blocks, *made, element)},
             parts == nullptr || parts->is_interleaved() ? -1 : parts->axis());
+        made->chunk = joined_chunk(*made, made->chunk);
     }
     set_element(*made, element);
     definition.codec.name = settings.codec;

@@ -11,6 +11,7 @@
 #include "vol/asked_chunks.hpp"
 #include "vol/members.hpp"
 #include "vol/native_dataset.hpp"
+#include "vol/piece_index.hpp"
 #include "writer/open_writer.hpp"
 
 namespace caesura::vol {
@@ -42,8 +43,11 @@ struct BlockDataset {
     Element element;
     Field field;
     Shape dims, chunk;
-    std::vector<int> axes;  ///< of the dataset's, those that dims has
-    int rank = 0;           ///< of the dataset in HDF5
+    std::vector<int> axes;  ///< of the dataset's, the first of each that dims has (fold_axes)
+    /// Of the dataset's axes; one that grows is the first of those that join, whose extent nobody
+    /// asks for.
+    std::vector<std::uint64_t> extents;
+    int rank = 0;                                            ///< of the dataset in HDF5
     std::shared_ptr<const writer::Composition> composition;  ///< null: one array of one quantity
     std::vector<store::Attribute> bounds;   ///< attributes of the last dump that was placed
     store::Handle type, creation;           ///< in the file; as the application gave it
@@ -53,7 +57,13 @@ struct BlockDataset {
     std::shared_ptr<AskedChunks> asked;
     H5O_token_t token{};
     NativeDataset native;
-    std::vector<PutBox> pieces;            ///< oldest first
+    std::vector<PutBox> pieces;  ///< oldest first; those not put are the newest
+    PieceIndex index;            ///< of pieces
+    /// Bytes for values that are written next, behind those of the newest piece.
+    struct Room {
+        std::byte* begin = nullptr;
+        std::size_t bytes = 0, taken = 0;  ///< free, and of the whole copy
+    } room;
     bool filtered = false;                 ///< by the application's own filters (filtered.hpp)
     bool lossy = false;                    ///< what is stored may differ from what is read
     bool for_fields = false;               ///< DatasetDefinition::for_fields
@@ -70,6 +80,11 @@ struct BlockDataset {
     std::optional<SaidBounds> said;  ///< of such a dataset
     bool stored = false;             ///< it has blocks
 
+    void forget_pieces() {
+        pieces.clear();
+        index.clear();
+        room = {};
+    }
     DType dtype() const { return element.dtype; }
     std::size_t value_bytes() const { return size_of(element.dtype); }
     /// Without the axis that counts numbers of an element.
@@ -80,12 +95,17 @@ struct BlockDataset {
     Box elements(const Box& box) const { return {elements(box.offset), elements(box.extent)}; }
 };
 
+/// Extents along the dataset's own axes, as blocks see them.
+Shape joined_extents(const BlockDataset& dataset, std::span<const hsize_t> extents);
+/// The largest chunk within `chunk`, about, that is one of the dataset's own axes too.
+Shape joined_chunk(const BlockDataset& dataset, const Shape& chunk);
+
 /// With an axis more, the last.
 Shape with_axis(const Shape& shape, std::uint64_t extent);
 
 /// Coordinates of the dataset's own axes.
 std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset);
-/// What a box covers along them.
+/// What a box covers along them: one of whole rows of the axes that join, as chunks and dims are.
 std::array<hsize_t, H5S_MAX_RANK> native_extent(const BlockDataset& dataset, const Shape& extent);
 
 }  // namespace caesura::vol

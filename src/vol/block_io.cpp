@@ -8,18 +8,13 @@
 #include "base/all_ranks.hpp"
 #include "codec/bound/bound_map.hpp"
 #include "vol/errors.hpp"
-#include "vol/memory_values.hpp"
 #include "vol/missing.hpp"
 #include "vol/object.hpp"
 #include "vol/settings.hpp"
+#include "vol/strided_copy.hpp"
 
 namespace caesura::vol {
 namespace {
-
-Status no_memory(const BlockIo::Dataset& dataset) {
-    return {StatusCode::invalid_argument,
-            dataset.path + ": values are selected, and the address in memory is null"};
-}
 
 store::Handle decoded_type(const std::vector<unsigned char>& bytes) {
 #if H5_VERSION_GE(2, 0, 0)  // reads no further than the bytes there are
@@ -148,23 +143,99 @@ Status BlockIo::put(const Dataset& dataset, PutBox& piece) {
                         piece.loss, piece.turn);
 }
 
-// Puts it, or lets it wait until the Writer knows the dataset.
-Status BlockIo::add(Dataset& dataset, PutBox piece) {
-    if (!dataset.definition) {
-        if (Status status = put(dataset, piece); !status.ok()) return status;
-    }
-    dataset.pieces.push_back(std::move(piece));
+// Those that wait are the newest.
+Status BlockIo::put_waiting(Dataset& dataset) {
+    auto first = dataset.pieces.end();
+    while (first != dataset.pieces.begin() && std::prev(first)->dump == k_not_put) --first;
+    for (; first != dataset.pieces.end(); ++first)
+        if (Status status = put(dataset, *first); !status.ok()) {
+            first->dump = k_not_put;
+            return status.with_context(dataset.path);
+        }
     return {};
 }
 
+Status BlockIo::put_all_waiting() {
+    Status first;
+    for (const DatasetPtr& dataset : by_field_)
+        if (dataset != nullptr && !dataset->definition)
+            if (Status status = put_waiting(*dataset); first.ok()) first = std::move(status);
+    return first;
+}
+
+bool BlockIo::any_waits() const {
+    return std::any_of(by_field_.begin(), by_field_.end(), [](const DatasetPtr& dataset) {
+        return dataset != nullptr && !dataset->definition && !dataset->pieces.empty() &&
+               dataset->pieces.back().dump == k_not_put;
+    });
+}
+
+namespace {
+
+/// Does `next` go on where `piece` ends, in the array and in memory?
+bool goes_on(const BlockIo::Dataset& dataset, const BlockIo::PutBox& piece,
+             const BlockIo::PutBox& next) {
+    if (piece.dump != BlockIo::k_not_put || piece.loss != next.loss || piece.turn != next.turn ||
+        piece.values + piece.box.extent.count() * dataset.value_bytes() != next.values)
+        return false;
+    const Box &a = piece.box, &b = next.box;
+    const int rank = a.offset.rank();
+    int axis = 0;
+    while (axis < rank && a.offset[axis] == b.offset[axis] && a.extent[axis] == 1 &&
+           b.extent[axis] == 1)
+        ++axis;
+    if (axis == rank || b.offset[axis] != a.offset[axis] + a.extent[axis]) return false;
+    for (++axis; axis < rank; ++axis)
+        if (a.offset[axis] != b.offset[axis] || a.extent[axis] != b.extent[axis]) return false;
+    return true;
+}
+
+}  // namespace
+
+// Small pieces wait, for others that go on where they end: a row, then rows that make a plane.
+// Whatever waits goes before a larger piece, so that the order stays.
+Status BlockIo::add(Dataset& dataset, PutBox piece) {
+    auto& pieces = dataset.pieces;
+    const bool small = piece.box.extent.count() * dataset.value_bytes() < k_small_bytes;
+    pieces.push_back(std::move(piece));
+    while (pieces.size() > dataset.index.known() + 1 &&
+           goes_on(dataset, pieces[pieces.size() - 2], pieces.back())) {
+        Box& box = pieces[pieces.size() - 2].box;
+        const Box& last = pieces.back().box;
+        for (int axis = 0; axis < box.offset.rank(); ++axis)
+            if (box.offset[axis] != last.offset[axis]) box.extent[axis] += last.extent[axis];
+        pieces.pop_back();
+    }
+    if (dataset.definition || small) return {};
+    Status status = put_waiting(dataset);
+    if (!status.ok()) pieces.pop_back();
+    return status;
+}
+
+// Small values go behind the ones before them, so that they can become one piece.
+Result<std::byte*> BlockIo::make_room(Dataset& dataset, std::size_t bytes) {
+    Dataset::Room& room = dataset.room;
+    if (room.bytes >= bytes) return room.begin;
+    constexpr std::size_t k_first = 4096;
+    const std::size_t next = std::clamp<std::size_t>(2 * room.taken, k_first, 4 * k_small_bytes);
+    const std::size_t taken = bytes < k_small_bytes ? std::max(bytes, next) : bytes;
+    auto buffer = pool_.take(taken, base::Pages::now);
+    if (!buffer.ok()) return buffer.status();
+    copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(*buffer)});
+    room = {copies_.back().buffer.data(), taken, taken};
+    return room.begin;
+}
+
 // What a memory type has of the members of a compound type is what is written.
-Status BlockIo::write(Dataset& dataset, const NativeObject& through, Selected& selected,
+Status BlockIo::write(Dataset& dataset, const NativeObject& through, const Selected& selected,
                       const void* memory, hid_t memory_type, hid_t transfer) {
     if (selected.count == 0) return {};
     if (memory == nullptr) return no_memory(dataset);
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
-    const Source source{memory, memory_type, selected.memory.get(), transfer};
+    if (!dataset.definition)
+        if (Status status = writer_->earlier_error(); !status.ok()) return status;
+    const Source source{memory, {memory_type, selected.memory_space, selected.memory, transfer}};
     const Element& element = dataset.element;
     if (!element.has_axis())
         return write_numbers(dataset, selected, source, {dataset.type.get(), 1, {{0, 1}}});
@@ -178,53 +249,50 @@ Status BlockIo::write(Dataset& dataset, const NativeObject& through, Selected& s
 
 Status BlockIo::write_numbers(Dataset& dataset, const Selected& selected, const Source& source,
                               const Written& written) {
-    auto values = gather(pool_, source.memory, source.type, source.space, selected.count,
-                         written.type, source.transfer);
-    if (!values.ok()) return values.status().with_context(dataset.path);
     const std::size_t bytes = written.numbers * dataset.value_bytes();
-    const Shape dims = dataset.elements(dataset.dims);
-    const SelectedBoxes boxes = boxes_of(dims, selected.runs);
+    const std::size_t beside = source.values.bytes_beside(written.type);
+    const SelectedBoxes boxes = selected.picked.boxes();
+    const bool apart = written.runs.size() > 1;
+    if (boxes.in_order && !apart) {
+        const auto room = make_room(dataset, beside);
+        if (!room.ok()) return room.status().with_context(dataset.path);
+        Status status = gather(pool_, source.memory, source.values, written.type, *room);
+        if (!status.ok()) return status.with_context(dataset.path);
+        return add_boxes(dataset, boxes, written.runs[0], selected);
+    }
+    auto values = pool_.take(beside);
+    if (!values.ok()) return values.status().with_context(dataset.path);
+    if (Status status = gather(pool_, source.memory, source.values, written.type, values->data());
+        !status.ok())
+        return status.with_context(dataset.path);
     if (!boxes.in_order) {
         auto ordered = pool_.take(selected.count * bytes);
         if (!ordered.ok()) return ordered.status().with_context(dataset.path);
-        to_boxes(dims, selected.runs, boxes, values->data(), ordered->data(), bytes);
+        selected.picked.to_boxes(boxes, values->data(), ordered->data(), bytes);
         *values = std::move(*ordered);
     }
     std::size_t at = 0;
     for (const MemberRun& run : written.runs) {
-        auto own = written.runs.size() == 1 ? Result<base::Buffer>(std::move(*values))
-                                            : numbers_of(*values, selected.count, dataset.dtype(),
-                                                         written.numbers, {at, run.count});
-        if (!own.ok()) return own.status().with_context(dataset.path);
-        if (Status status = add_boxes(dataset, boxes, std::move(*own), run, selected.together);
-            !status.ok())
-            return status.with_context(dataset.path);
-        at += run.count;
+        const std::size_t part = run.count * dataset.value_bytes();
+        const auto room = make_room(dataset, selected.count * part);
+        if (!room.ok()) return room.status().with_context(dataset.path);
+        copy_strided({{selected.count, bytes, part}}, values->data() + at, *room, part);
+        if (Status status = add_boxes(dataset, boxes, run, selected); !status.ok()) return status;
+        at += part;
     }
     return {};
 }
 
-// Some of the numbers of each element, dense.
-Result<base::Buffer> BlockIo::numbers_of(const base::Buffer& values, std::uint64_t count,
-                                         DType dtype, std::size_t numbers, const MemberRun& run) {
-    const std::size_t from = numbers * size_of(dtype), to = run.count * size_of(dtype);
-    auto own = pool_.take(count * to);
-    if (!own.ok()) return own;
-    const std::byte* source = values.data() + run.first * size_of(dtype);
-    std::byte* target = own->data();
-    for (std::uint64_t i = 0; i < count; ++i, source += from, target += to)
-        std::memcpy(target, source, to);
-    return own;
-}
-
-Status BlockIo::add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Buffer values,
-                          const MemberRun& run, bool together) {
-    waiting_bytes_ += values.size();
-    copies_.push_back({dataset.definition ? k_not_put : writer_->next_dump(), std::move(values)});
-    const std::byte* const first = copies_.back().buffer.data();
+// The boxes' values lie where there was room for them.
+Status BlockIo::add_boxes(Dataset& dataset, const SelectedBoxes& boxes, const MemberRun& run,
+                          const Selected& selected) {
     const std::size_t bytes = run.count * dataset.value_bytes();
+    const std::byte* const first = dataset.room.begin;
+    dataset.room.begin += selected.count * bytes;
+    dataset.room.bytes -= selected.count * bytes;
+    waiting_bytes_ += selected.count * bytes;
     // What a rank writes by itself comes after the collective write before it.
-    const std::uint32_t turn = 2 * dataset.writes_together + (together ? 0 : 1);
+    const std::uint32_t turn = 2 * dataset.writes_together + (selected.together ? 0 : 1);
     for (const SelectedBox& one : boxes.boxes) {
         Box box = one.box;
         if (dataset.element.has_axis())
@@ -232,114 +300,15 @@ Status BlockIo::add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Bu
         if (Status status = add(dataset, {box, k_not_put, first + one.at * bytes,
                                           writer::Loss::within_bound, turn});
             !status.ok())
-            return status;
+            return status.with_context(dataset.path);
     }
     return {};
-}
-
-// Copy what a piece has of a selection. @return  does it have all of it?
-bool BlockIo::take_from(const Dataset& dataset, const PutBox& piece, const Selected& selected,
-                        std::byte* values) {
-    ValueBytes bytes = ValueBytes::whole(dataset.element.bytes());
-    if (dataset.element.has_axis()) {
-        const int last = piece.box.extent.rank() - 1;
-        bytes.begin = piece.box.offset[last] * dataset.value_bytes();
-        bytes.count = piece.box.extent[last] * dataset.value_bytes();
-    }
-    return take_from_box(dataset.elements(dataset.dims), selected.runs, dataset.elements(piece.box),
-                         piece.values, values, bytes) == selected.count &&
-           bytes.count == bytes.all;
-}
-
-// Which of the selected elements' numbers of one member are in the file for certain, or ours?
-bool BlockIo::knows_member(const Dataset& dataset, const Selected& selected, std::size_t member) {
-    const Shape dims = dataset.elements(dataset.dims);
-    std::vector<char> known(selected.count, 0);
-    const auto mark = [&](const Box& box) { mark_in_box(dims, selected.runs, box, known); };
-    const Shape settled = dataset.elements(dataset.settled);
-    if (!dataset.others_may_have_written && settled.count() > 0)
-        mark({Shape::filled(dims.rank(), 0), settled});
-    for (const PutBox& piece : dataset.pieces) {
-        const int last = piece.box.extent.rank() - 1;
-        if (!dataset.element.has_axis() ||
-            (piece.box.offset[last] <= member &&
-             member < piece.box.offset[last] + piece.box.extent[last]))
-            mark(dataset.elements(piece.box));
-    }
-    return std::memchr(known.data(), 0, known.size()) == nullptr;
-}
-
-// What this rank has not written itself it reads from the file, where others' values may be missing
-// still.
-Status BlockIo::check_settled(const Dataset& dataset, const Selected& selected) const {
-    const bool all = !dataset.others_may_have_written && dataset.settled == dataset.dims;
-    if (all || selected.together || place_.communicator->size() == 1) return {};
-    bool known = true;
-    for (std::size_t i = 0; known && i < dataset.element.numbers(); ++i)
-        known = knows_member(dataset, selected, i);
-    if (known) return {};
-    return {StatusCode::unsupported,
-            fmt::format("{}: a rank reads by itself what others may have written since the last "
-                        "H5Fflush; read it collectively, or let all ranks call H5Fflush before, or "
-                        "write it collectively with commit_writes = true for the dataset in "
-                        "Caesura's configuration",
-                        dataset.path)};
-}
-
-Status BlockIo::read(Dataset& dataset, const NativeObject& through, Selected& selected,
-                     void* memory, hid_t memory_type, hid_t transfer) {
-    if (selected.count == 0) return {};
-    if (memory == nullptr) return no_memory(dataset);
-    place_.tree.go_through(through);
-    if (Status status = place_.tree.open(dataset); !status.ok()) return status;
-    auto values = pool_.take(selected.count * dataset.element.bytes());
-    if (!values.ok()) return values.status().with_context(dataset.path);
-    // The newest piece that has all of it saves the look into the file.
-    std::size_t first = dataset.pieces.size();
-    bool covered = false;
-    while (first > 0 && !covered)
-        covered = take_from(dataset, dataset.pieces[--first], selected, values->data());
-    if (!covered) {
-        if (Status status = check_settled(dataset, selected); !status.ok()) return status;
-        const hsize_t n = selected.count;
-        const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
-        // The library keeps the list it is given until the application's call ends.
-        if (dataset.native.read(dataset.type.get(), dense.get(), selected.file.get(),
-                                H5P_DATASET_XFER_DEFAULT, values->data()) < 0)
-            return store::hdf5_error(StatusCode::io, dataset.path);
-        first = 0;
-    }
-    for (; first < dataset.pieces.size(); ++first)
-        take_from(dataset, dataset.pieces[first], selected, values->data());
-    return scatter(pool_, values->bytes(), selected.count, dataset.type.get(), memory, memory_type,
-                   selected.memory.get(), transfer)
-        .with_context(dataset.path);
-}
-
-// A part of one chunk, from the tree. @return  false: it has no such chunk.
-Result<bool> BlockIo::read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values) {
-    if (Status status = place_.tree.open(dataset); !status.ok()) return status;
-    const auto offset = native_offset(dataset, part.offset);
-    auto there = dataset.native.has_chunk(offset.data());
-    if (!there.ok() || !*there) return there;
-    const auto extent = native_extent(dataset, part.extent);
-    auto dims = native_extent(dataset, dataset.dims);
-    const store::Handle in_file(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose);
-    H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, offset.data(), nullptr, extent.data(),
-                        nullptr);
-    const hsize_t n = part.extent.count() / dataset.element.numbers();
-    const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
-    if (dataset.native.read(dataset.type.get(), dense.get(), in_file.get(),
-                            H5P_DATASET_XFER_DEFAULT, values.data()) < 0)
-        return store::hdf5_error(StatusCode::io,
-                                 "reading what a block of " + dataset.path + " held before");
-    return true;
 }
 
 // ------------------------------------------------------------------------------- commits
 
 bool BlockIo::anything_pending_here() const {
-    return writer_->pending() || writer_->committed_dumps() < writer_->next_dump();
+    return writer_->pending() || any_waits() || writer_->committed_dumps() < writer_->next_dump();
 }
 
 bool BlockIo::may_wait() const {
@@ -361,7 +330,9 @@ std::uint64_t BlockIo::held_bytes() const {
 }
 
 losses::Uncommitted BlockIo::uncommitted() const {
-    return {started() ? writer_->uncommitted().dumps : 0, held_bytes()};
+    if (!started()) return {0, held_bytes()};
+    const std::uint64_t next = any_waits() && !writer_->pending() ? 1 : 0;
+    return {writer_->uncommitted().dumps + next, held_bytes()};
 }
 
 Result<bool> BlockIo::anything_pending(const Status& error) {
@@ -377,7 +348,9 @@ Result<bool> BlockIo::anything_pending(const Status& error) {
 void BlockIo::forget_committed() {
     const std::uint64_t committed = writer_->committed_dumps();
     for (const auto& [token, dataset] : by_token_) {
-        std::erase_if(dataset->pieces, [&](const PutBox& piece) { return piece.dump < committed; });
+        if (std::erase_if(dataset->pieces,
+                          [&](const PutBox& piece) { return piece.dump < committed; }) > 0)
+            dataset->index.clear();
         if (committed == writer_->next_dump()) dataset->others_may_have_written = false;
     }
     std::uint64_t asked = committed;
@@ -391,7 +364,10 @@ void BlockIo::forget_committed() {
 
 /// What was put so far has been handed over.
 void BlockIo::begin_turns() {
-    for (const auto& [token, dataset] : by_token_) dataset->writes_together = 0;
+    for (const auto& [token, dataset] : by_token_) {
+        dataset->writes_together = 0;
+        dataset->room = {};
+    }
     waiting_bytes_ = 0;
 }
 
@@ -413,6 +389,7 @@ Status BlockIo::declare_missing() {
 
 Status BlockIo::hand_over(const NativeObject& through, Status mine) {
     place_.tree.go_through(through);
+    if (Status put = put_all_waiting(); mine.ok()) mine = std::move(put);
     if (mine.ok()) mine = declare_missing();
     look_for_coordinates();
     const Status status = writer_->end(mine);
@@ -424,6 +401,7 @@ Status BlockIo::hand_over(const NativeObject& through, Status mine) {
 
 Status BlockIo::flush(const NativeObject& through, Status mine) {
     place_.tree.go_through(through);
+    if (Status put = put_all_waiting(); mine.ok()) mine = std::move(put);
     if (mine.ok()) mine = declare_missing();
     place_.tree.look_for_changes();
     look_for_coordinates();
@@ -438,6 +416,7 @@ Status BlockIo::flush(const NativeObject& through, Status mine) {
 
 Status BlockIo::pause(const NativeObject& through, Status mine) {
     place_.tree.go_through(through);
+    if (Status put = put_all_waiting(); mine.ok()) mine = std::move(put);
     if (mine.ok()) mine = declare_missing();
     // Datasets without their blocks are not worth a commit; see close().
     place_.tree.pass_over_changes();
@@ -457,53 +436,6 @@ Status BlockIo::close(const NativeObject& through, const Status& mine) {
     const Status closed = writer_->close();
     if (begun.ok() && closed.ok()) forget_committed();
     return begun.ok() ? closed : begun;
-}
-
-// ------------------------------------------------------------------------------- selections
-
-Result<Selected> select(const BlockIo::Dataset& dataset, hid_t memory_space, hid_t file_space) {
-    using store::Handle;
-    if (memory_space == H5S_PLIST || file_space == H5S_PLIST)
-        return Status{StatusCode::unsupported,
-                      dataset.path +
-                          ": H5S_PLIST is not taken for data that become blocks; give a "
-                          "dataspace"};
-    Selected selected;
-    const auto dims = native_extent(dataset, dataset.dims);
-    selected.file = file_space == H5S_ALL
-                        ? Handle(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose)
-                        : Handle(H5Scopy(file_space), H5Sclose);
-    std::array<hsize_t, H5S_MAX_RANK> given{};
-    if (!selected.file.ok() ||
-        H5Sget_simple_extent_dims(selected.file.get(), given.data(), nullptr) != dataset.rank ||
-        !std::equal(dims.begin(), dims.begin() + dataset.rank, given.begin()) ||
-        H5Sselect_valid(selected.file.get()) <= 0)
-        return Status{StatusCode::invalid_argument,
-                      fmt::format("{}: the file's dataspace is not that of the dataset {}",
-                                  dataset.path, to_string(dataset.elements(dataset.dims)))};
-    const hssize_t count = H5Sget_select_npoints(selected.file.get());
-    if (count < 0) return store::hdf5_error(StatusCode::internal, dataset.path);
-    selected.count = static_cast<std::uint64_t>(count);
-    if (memory_space == H5S_ALL) {
-        selected.memory = Handle(H5Scopy(selected.file.get()), H5Sclose);
-    } else if (memory_space == H5S_BLOCK) {
-        const hsize_t n = selected.count;
-        selected.memory = Handle(H5Screate_simple(1, &n, nullptr), H5Sclose);
-    } else {
-        selected.memory = Handle(H5Scopy(memory_space), H5Sclose);
-    }
-    if (!selected.memory.ok() || H5Sget_select_npoints(selected.memory.get()) != count)
-        return Status{
-            StatusCode::invalid_argument,
-            fmt::format("{}: {} values are selected in the file, and not as many in memory",
-                        dataset.path, selected.count)};
-    if (H5Sselect_valid(selected.memory.get()) <= 0)
-        return Status{StatusCode::invalid_argument,
-                      dataset.path + ": the selection in memory leaves its dataspace"};
-    auto runs = runs_of(selected.file.get());
-    if (!runs.ok()) return runs.status();
-    selected.runs = std::move(*runs);
-    return selected;
 }
 
 }  // namespace caesura::vol

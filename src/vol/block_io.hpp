@@ -30,15 +30,18 @@
 #include "vol/image_tree.hpp"
 #include "vol/losses.hpp"
 #include "vol/members.hpp"
+#include "vol/memory_values.hpp"
 #include "vol/selection.hpp"
 
 namespace caesura::vol {
 
 /// What a read or a write is about, with H5S_ALL and its kin resolved.
 struct Selected {
-    store::Handle memory, file;  ///< dataspaces of our own
+    hid_t memory_space = H5I_INVALID_HID, file_space = H5I_INVALID_HID;
+    store::Handle own_memory, own_file;  ///< of these, what is not the application's
     std::uint64_t count = 0;
-    std::vector<Run> runs;  ///< of the file
+    Selection memory;
+    Picked picked;          ///< in the file
     bool together = false;  ///< by all ranks; a read after everything was committed
 };
 
@@ -99,10 +102,12 @@ class BlockIo {
     /// After resize(): as they were read, to be stored exactly at the next hand-over.
     Status put_back(Dataset& dataset, std::vector<KeptPart> kept);
 
-    Status write(Dataset& dataset, const NativeObject& through, Selected& selected,
+    /// What selected says of dataspaces is used by these calls only.
+    Status write(Dataset& dataset, const NativeObject& through, const Selected& selected,
                  const void* memory, hid_t memory_type, hid_t transfer);
-    Status read(Dataset& dataset, const NativeObject& through, Selected& selected, void* memory,
-                hid_t memory_type, hid_t transfer);
+    /// @param transfer  independent (image_transfer).
+    Status read(Dataset& dataset, const NativeObject& through, const Selected& selected,
+                void* memory, hid_t memory_type, hid_t transfer);
     /// Has any rank anything that is not committed, or an error? Collective.
     Result<bool> anything_pending(const Status& mine);
     bool anything_pending_here() const;
@@ -143,10 +148,9 @@ class BlockIo {
     Status declare_missing();
     Status put(const Dataset& dataset, PutBox& piece);
     Status add(Dataset& dataset, PutBox piece);
-    /// Values in an application's memory.
     struct Source {
         const void* memory;
-        hid_t type, space, transfer;
+        MemoryValues values;
     };
     /// What of each element is written: as one type in the file, so many numbers, of which members.
     struct Written {
@@ -156,14 +160,19 @@ class BlockIo {
     };
     Status write_numbers(Dataset& dataset, const Selected& selected, const Source& source,
                          const Written& written);
-    Result<base::Buffer> numbers_of(const base::Buffer& values, std::uint64_t count, DType dtype,
-                                    std::size_t numbers, const MemberRun& run);
-    Status add_boxes(Dataset& dataset, const SelectedBoxes& boxes, base::Buffer values,
-                     const MemberRun& run, bool together);
+    static constexpr std::size_t k_small_bytes = 64u << 10;
+    Result<std::byte*> make_room(Dataset& dataset, std::size_t bytes);
+    Status add_boxes(Dataset& dataset, const SelectedBoxes& boxes, const MemberRun& run,
+                     const Selected& selected);
+    bool any_waits() const;
+    Status put_all_waiting();
+    static std::vector<std::uint32_t> pieces_near(Dataset& dataset, const Selected& selected);
     static bool take_from(const Dataset& dataset, const PutBox& piece, const Selected& selected,
                           std::byte* values);
-    static bool knows_member(const Dataset& dataset, const Selected& selected, std::size_t member);
-    Status check_settled(const Dataset& dataset, const Selected& selected) const;
+    static bool knows_member(const Dataset& dataset, const Selected& selected,
+                             std::span<const std::uint32_t> near, std::size_t member);
+    Status check_settled(const Dataset& dataset, const Selected& selected,
+                         std::span<const std::uint32_t> near) const;
     Status put_waiting(Dataset& dataset);
     Status find_composition(Dataset& found);
     Status define_found(const std::map<std::string, std::string>& paths);
@@ -192,6 +201,9 @@ class BlockIo {
     bool closing_ = false;  ///< its last blocks, so far, have been handed over
     std::unique_ptr<writer::OpenWriter> writer_;
 };
+
+/// The error of a call that selects values and gives no memory.
+Status no_memory(const BlockDataset& dataset);
 
 /// Resolve what a call names. Errors: invalid_argument, unsupported (H5S_PLIST).
 Result<Selected> select(const BlockIo::Dataset& dataset, hid_t memory_space, hid_t file_space);

@@ -45,6 +45,17 @@ Shape merged(Shape chunk, const ShapeFacts& facts, std::uint64_t aim) {
     return within(chunk, facts);
 }
 
+/// What a rank writes of the first axis, if all write as much; or, where that is very little, what
+/// several of them do.
+std::uint64_t share_of(const Shape& dims, const ShapeFacts& facts, std::uint64_t aim) {
+    constexpr std::uint64_t k_least_bytes = 16u << 10;
+    const std::uint64_t share =
+        ceil_div(dims[0], static_cast<std::uint64_t>(std::max(1, facts.ranks)));
+    const std::uint64_t bytes = share * (dims.count() / dims[0]) * facts.value_bytes;
+    const std::uint64_t shares = ceil_div(std::min(k_least_bytes, aim / 4), bytes);
+    return std::min(dims[0], share * std::max<std::uint64_t>(1, shares));
+}
+
 /// How many of `arrays` equal ones go into a chunk that holds at least `least`; a divisor of
 /// `arrays` if there is one below twice as many.
 std::uint64_t stack_of(std::uint64_t arrays, std::uint64_t least) {
@@ -68,7 +79,7 @@ Shape block_shape(const ShapeFacts& facts) {
     Shape slab = facts.dims;
     for (int axis = 0; axis < slab.rank(); ++axis)
         slab[axis] = std::max<std::uint64_t>(1, slab[axis]);
-    slab[0] = ceil_div(slab[0], static_cast<std::uint64_t>(std::max(1, facts.ranks)));
+    slab[0] = share_of(slab, facts, aim);
     return cut(slab, facts.value_bytes, aim);
 }
 

@@ -25,7 +25,7 @@ struct ShapeFacts {
 /// The application's own chunk where it has a sensible size: at most 16 MiB, and at least 1 MiB or
 /// what is aimed at. Smaller ones are merged, never along an axis that may grow; larger ones are
 /// cut. Of a contiguous dataset nothing is known when it is made. The guess is that ranks write
-/// equal slabs along the first axis: no chunk straddles two of them.
+/// equal slabs along the first axis: no chunk straddles two of them, unless they are below 16 KiB.
 Shape block_shape(const ShapeFacts& facts);
 
 /// How many values a chunk has of a dataset of one axis that is a sequence of arrays.

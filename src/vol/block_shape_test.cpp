@@ -16,8 +16,15 @@ TEST(BlockShape, equal_slabs_of_ranks_are_never_straddled) {
 }
 
 TEST(BlockShape, a_small_dataset_is_one_chunk_a_rank) {
-    EXPECT_EQ(block_shape({{100, 30}, {100, 30}, {}, 8, 8 * k_mib, 4}), (Shape{25, 30}));
-    EXPECT_EQ(block_shape({{3}, {3}, {}, 8, 8 * k_mib, 4}), (Shape{1}));
+    EXPECT_EQ(block_shape({{100, 300}, {100, 300}, {}, 8, 8 * k_mib, 4}), (Shape{25, 300}));
+}
+
+TEST(BlockShape, tiny_shares_of_ranks_go_together) {
+    // 6 kB each: three of them are 16 KiB.
+    EXPECT_EQ(block_shape({{100, 30}, {100, 30}, {}, 8, 8 * k_mib, 4}), (Shape{75, 30}));
+    EXPECT_EQ(block_shape({{3}, {3}, {}, 8, 8 * k_mib, 4}), (Shape{3}));
+    EXPECT_EQ(block_shape({{1 << 14}, {1 << 14}, {}, 8, 8 * k_mib, 1024}), (Shape{2048}));
+    EXPECT_EQ(block_shape({{100, 30}, {100, 30}, {}, 8, 8192, 4}), (Shape{25, 30}));
 }
 
 TEST(BlockShape, long_planes_are_cut_too) {

@@ -5,6 +5,7 @@
 #include "caesura/mpi.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/live_image.hpp"
+#include "writer/open_writer.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -121,10 +122,12 @@ Status qualifies(const Config& config, const DatasetFacts& facts) {
     if (facts.layout == H5D_CONTIGUOUS && facts.extendible)
         return unfit("contiguous, and may be extended, which HDF5 refuses");
     if (facts.external) return unfit("its data lie in other files");
-    const int most = facts.has_axis() ? k_max_rank - 1 : k_max_rank;
-    if (facts.rank < 1 || facts.rank > most)
-        return unfit(fmt::format("{} axes; 1 to {} are possible{}", facts.rank, most,
-                                 facts.has_axis() ? " of a compound type" : ""));
+    if (facts.rank < 1) return unfit("a single value, or none");
+    if (!facts.folds)
+        return unfit(
+            fmt::format("{} axes, of which more than {} would be left where those that cannot grow "
+                        "join the ones before them",
+                        facts.rank, most_axes(*facts.element)));
     const std::uint64_t bytes = std::max(facts.count, facts.foreseen_count) * facts.value_bytes;
     if (bytes < config.threshold_bytes)
         return unfit(fmt::format("{} bytes{}; smaller than threshold_bytes = {}", bytes,
@@ -147,6 +150,12 @@ DatasetFacts facts_of(std::string path, hid_t type, hid_t space, hid_t creation)
     facts.extendible = now != most;
     if (facts.rank >= 1 && facts.rank <= k_max_rank)
         facts.most_dims = Shape(std::vector<std::uint64_t>(most.begin(), most.end()));
+    const auto as_numbers = [](const std::vector<hsize_t>& extents) {
+        return std::span(reinterpret_cast<const std::uint64_t*>(extents.data()), extents.size());
+    };
+    if (facts.element)
+        facts.folds =
+            writer::fold_axes(as_numbers(now), as_numbers(most), most_axes(*facts.element)).ok();
     const hssize_t count = H5Sget_simple_extent_npoints(space);
     facts.count = count < 0 ? 0 : static_cast<std::uint64_t>(count);
     facts.layout = H5Pget_layout(creation);

@@ -65,6 +65,7 @@ struct DatasetFacts {
     bool corners = false;                 ///< of boxes: axes_of_boxes()
     int rank = 0;
     Shape most_dims = {};  ///< that it may grow to; rank 0: of more axes than blocks have
+    bool folds = true;     ///< blocks can have as few axes as they may
     std::uint64_t count = 0;
     /// With one chunk at least along each axis that can grow: what one write may append.
     std::uint64_t foreseen_count = 0;

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <set>
 
+#include "vol/in_call.hpp"
 #include "vol/settings.hpp"
 
 namespace caesura::vol {
@@ -159,10 +160,11 @@ void note_given_up(GivenUp how, const std::string& why) {
 }
 
 std::string take_closing_line(int world_rank) {
-    const Sums sums = [] {
+    Sums sums = [] {
         const std::lock_guard lock(live().mutex);
         return std::exchange(live().sums, {});
     }();
+    sums.all.in_calls_s += InCall::take_s();  // since the last file was completed
     const std::string given_up = given_up_of(sums);
     if (world_rank != 0)
         return given_up.empty() ? "" : fmt::format("caesura: rank {}: {}", world_rank, given_up);

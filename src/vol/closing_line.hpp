@@ -15,7 +15,7 @@ namespace caesura::vol {
 /// Of one file, over its ranks.
 struct ClosedFile {
     std::uint64_t dumps = 0, raw_bytes = 0, stored_bytes = 0;
-    double in_calls_s = 0.0;  ///< of the slowest rank
+    double in_calls_s = 0.0;  ///< all calls since the file before; of the slowest rank
     /// Longest times from a hand-over.
     double to_written_s = 0.0, to_committed_s = 0.0;
     std::uint64_t taken_over_blocks = 0;

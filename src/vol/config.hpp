@@ -64,8 +64,8 @@ struct Config {
     ErrorBound bound = lossless();
     std::vector<FillValue> missing = {};  ///< of all datasets whose types have them
     std::uint64_t chunk_bytes = 8u << 20;
-    std::uint64_t threshold_bytes = 1u << 20;  ///< smaller datasets are stored as they are
-    std::uint64_t memory_bytes = 0;            ///< of a rank, as in WriterOptions
+    std::uint64_t threshold_bytes = 64u << 10;  ///< smaller datasets are stored as they are
+    std::uint64_t memory_bytes = 0;             ///< of a rank, as in WriterOptions
     Durability durability = Durability::close;
     /// A collective H5Dwrite returns when its values are committed, so that every rank reads them.
     bool commit_writes = false;

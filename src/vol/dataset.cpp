@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "vol/actual_io.hpp"
 #include "vol/block_calls.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/chunk_calls.hpp"
@@ -57,6 +58,20 @@ std::vector<const Object*> files_of(const Transfer<Buffer>& call) {
             files.push_back(&one);
     }
     return files;
+}
+
+/// After a call, for who asks the transfer list how it went.
+template <class Buffer>
+void say_actual_io(const Transfer<Buffer>& call, hid_t transfer, bool collective) {
+    ActualIo actual{collective};
+    for (std::size_t i = 0; i < call.count; ++i) {
+        const Object& one = call.object(i);
+        if (one.file == nullptr) return;
+        const bool chunked = one.dataset != nullptr && one.dataset->creation.ok() &&
+                             H5Pget_layout(one.dataset->creation.get()) == H5D_CHUNKED;
+        (chunked ? actual.chunked : actual.contiguous) = true;
+    }
+    say_actual_io(transfer, actual);
 }
 
 NativeObject through(const Object& dataset) { return {dataset.under, H5I_DATASET}; }
@@ -116,9 +131,10 @@ herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     ? read_other_sources(call.object(i), memory_types[i], memory_spaces[i],
                                          file_spaces[i], buffers[i])
                     : read_blocks(call.object(i), memory_types[i], memory_spaces[i], file_spaces[i],
-                                  transfer, buffers[i], list.was_collective);
+                                  list.list, buffers[i], list.was_collective);
             if (!status.ok()) return fail(status);
         }
+        say_actual_io(call, transfer, list.was_collective);
         NativeTransfer native(call);
         if (native.datasets.empty()) return 0;
         const Request request(first, request_slot);
@@ -207,6 +223,7 @@ herr_t dataset_write(std::size_t count, void* datasets[], hid_t memory_types[],
         if (const Status status = settle_for_sources(call); !status.ok()) return fail(status);
         if (list.was_collective)
             if (const Status status = keep_order(call); !status.ok()) return fail(status);
+        say_actual_io(call, transfer, list.was_collective);
         const Status blocks = write_all_blocks(call, transfer, list.was_collective);
         NativeTransfer native(call);
         herr_t written = 0;

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "caesura/base.hpp"
+#include "vol/in_call.hpp"
 
 namespace caesura::vol {
 
@@ -42,6 +43,7 @@ inline herr_t done(const Status& status) noexcept { return status.ok() ? 0 : fai
 template <class Body>
 auto guarded(Body&& body) noexcept -> decltype(body()) {
     using R = decltype(body());
+    const InCall in_call;
     try {
         return body();
     } catch (const std::bad_alloc&) {

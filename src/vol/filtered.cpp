@@ -100,9 +100,12 @@ Status prepare_filtered(CapturedFile& file, const DatasetFacts& facts, hid_t typ
         return store::hdf5_error(StatusCode::internal, facts.path + ": lists");
     if (Status status = keep_type(*made, type); !status.ok()) return status;
     bool extendable = false;
-    if (Status status = read_shape(space, made->creation.get(), *made, extendable); !status.ok())
+    const Element element = opaque_element_of(type);
+    if (Status status =
+            read_shape(space, made->creation.get(), most_axes(element), *made, extendable);
+        !status.ok())
         return status.with_context(facts.path);
-    set_element(*made, opaque_element_of(type));
+    set_element(*made, element);
     writer::DatasetDefinition definition;
     definition.extendable = extendable;
     if (Status status = read_fill(made->creation.get(), made->type.get(), definition); !status.ok())
@@ -147,11 +150,10 @@ Result<BlockIo::DatasetPtr> describe_filtered(void* under, std::string path) {
     if (Status status = check_elements(type.get(), creation.get(), element); !status.ok())
         return status;
     writer::DatasetDefinition definition;
-    if (Status status = read_shape(space.get(), creation.get(), *found, definition.extendable);
+    if (Status status = read_shape(space.get(), creation.get(), most_axes(element), *found,
+                                   definition.extendable);
         !status.ok())
         return status;
-    if (element.has_axis() && found->dims.rank() == k_max_rank)
-        return unfit("such a type with too many axes");
     set_element(*found, element);
     definition.codec = hdf5::pipeline_spec(*filters);
     if (Status status = read_fill(creation.get(), type.get(), definition); !status.ok())

@@ -188,8 +188,11 @@ std::vector<Foresight::Piece> Foresight::pieces_of(const writer::Composition* pa
         for (const hsize_t length : piece.slab.extent)
             if (length > 1) shape.push_back(length);
         if (shape.empty()) shape.push_back(1);
-        piece.shape = Shape(std::span(shape).first(
-            std::min<std::size_t>(shape.size(), static_cast<std::size_t>(k_max_rank))));
+        while (shape.size() > static_cast<std::size_t>(k_max_rank)) {
+            shape[1] *= shape[0];
+            shape.erase(shape.begin());
+        }
+        piece.shape = Shape(shape);
         pieces.push_back(std::move(piece));
     }
     return pieces;
@@ -235,8 +238,13 @@ Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<c
         Box box{Shape::filled(static_cast<int>(axes.size()), 0),
                 Shape::filled(static_cast<int>(axes.size()), 1)};
         for (std::size_t i = 0; i < axes.size(); ++i) {
+            const std::size_t first = i == 0 ? 0 : static_cast<std::size_t>(axes[i]);
+            const std::size_t end =
+                i + 1 < axes.size() ? static_cast<std::size_t>(axes[i + 1]) : slab.extent.size();
+            // Nobody asks where a slab of joined axes begins.
             box.offset[static_cast<int>(i)] = slab.offset[static_cast<std::size_t>(axes[i])];
-            box.extent[static_cast<int>(i)] = slab.extent[static_cast<std::size_t>(axes[i])];
+            for (std::size_t axis = first; axis < end; ++axis)
+                box.extent[static_cast<int>(i)] *= slab.extent[axis];
         }
         if (!seen.element.has_axis()) return box;
         return Box{with_axis(box.offset, 0), with_axis(box.extent, numbers)};
@@ -279,9 +287,9 @@ void Foresight::keep_exact(Seen& seen, std::string why) {
 Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     const Extents extents = extents_of(dataset, facts);
     const std::vector<hsize_t>& dims = extents.dims;
-    // Rank 4 at most, so that no axis is left out, grow or not.
+    // As if nothing grew: what it has now is looked at.
     const std::span sizes(reinterpret_cast<const std::uint64_t*>(dims.data()), dims.size());
-    const auto axes = writer::fold_axes(sizes, sizes);
+    const auto axes = writer::fold_axes(sizes, sizes, most_axes(*facts.element));
     if (!axes.ok()) return axes.status();
     const auto self = Communicator::self();
     // From the dataset on, by its path: what lies beside it is found.

@@ -77,22 +77,24 @@ Handle ask_dataset(void* dataset, H5VL_dataset_get_t what) {
     return {args.args.get_space.space_id, H5Sclose};
 }
 
-Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& extendable) {
+Status read_shape(hid_t space, hid_t creation, std::size_t axes_left, BlockIo::Dataset& found,
+                  bool& extendable) {
     Extents now{}, most{}, chunk{};
     found.rank = H5Sget_simple_extent_dims(space, now.data(), most.data());
     if (found.rank < 1 || H5Pget_chunk(creation, found.rank, chunk.data()) != found.rank)
         return unfit("it is not chunked");
     const auto n = static_cast<std::size_t>(found.rank);
-    auto axes = writer::fold_axes({reinterpret_cast<const std::uint64_t*>(now.data()), n},
-                                  {reinterpret_cast<const std::uint64_t*>(most.data()), n});
+    found.extents.assign(now.begin(), now.begin() + found.rank);
+    auto axes = writer::fold_axes(
+        found.extents, {reinterpret_cast<const std::uint64_t*>(most.data()), n}, axes_left);
     if (!axes.ok()) return axes.status();
     found.axes = std::move(*axes);
-    found.dims = found.chunk = Shape::filled(static_cast<int>(found.axes.size()), 0);
-    for (std::size_t i = 0; i < found.axes.size(); ++i) {
-        const auto axis = static_cast<std::size_t>(found.axes[i]);
-        found.dims[static_cast<int>(i)] = now[axis];
-        found.chunk[static_cast<int>(i)] = chunk[axis];
-    }
+    found.dims = joined_extents(found, now);
+    found.chunk = joined_extents(found, chunk);
+    const Extents again = native_extent(found, found.chunk);
+    if (joined_chunk(found, found.chunk) != found.chunk ||
+        !std::equal(chunk.begin(), chunk.begin() + found.rank, again.begin()))
+        return unfit("its chunks are none of the axes that blocks have");
     extendable = !std::equal(now.begin(), now.begin() + found.rank, most.begin());
     return {};
 }
@@ -152,11 +154,10 @@ Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path, bool 
         return unfit("the fill values of its members differ");
     if (Status status = keep_type(*found, type.get()); !status.ok()) return status;
     writer::DatasetDefinition definition;
-    if (Status status = read_shape(space.get(), creation.get(), *found, definition.extendable);
+    if (Status status = read_shape(space.get(), creation.get(), most_axes(*element), *found,
+                                   definition.extendable);
         !status.ok())
         return status;
-    if (element->has_axis() && found->dims.rank() == k_max_rank)
-        return unfit("a compound type with too many axes");
     set_element(*found, std::move(*element));
     // Whatever else the parameters say, our Writer would not do.
     const auto wanted = hdf5::to_cd_values(hdf5::settings_of(
@@ -198,14 +199,6 @@ Result<BlockIo::DatasetPtr> BlockIo::find_again(const std::string& key, const st
     (*found)->native = std::move(*native);
     keep(*found);
     return found;
-}
-
-Status BlockIo::put_waiting(Dataset& dataset) {
-    for (PutBox& piece : dataset.pieces)
-        if (piece.dump == k_not_put)
-            if (Status status = put(dataset, piece); !status.ok())
-                return status.with_context(dataset.path);
-    return {};
 }
 
 Status BlockIo::unite(const NativeObject& through) {
@@ -283,7 +276,7 @@ Status BlockIo::define_found(const std::map<std::string, std::string>& paths) {
         bool everywhere = true;
         for (std::size_t at = i; at < all->size(); at += n) everywhere &= (*all)[at] != 0;
         if (!everywhere) {  // deleted since, and its values with it
-            if (found[i] != nullptr) found[i]->pieces.clear();
+            if (found[i] != nullptr) found[i]->forget_pieces();
             continue;
         }
         Dataset& dataset = *found[i];

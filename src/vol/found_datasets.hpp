@@ -24,7 +24,9 @@ Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path, bool 
 /// Creation list, type or dataspace of a dataset; an invalid one where HDF5 refuses.
 store::Handle ask_dataset(void* dataset, H5VL_dataset_get_t what);
 /// Axes, dims and chunk of a chunked dataset; whether it can grow. Errors: unsupported.
-Status read_shape(hid_t space, hid_t creation, BlockIo::Dataset& found, bool& extendable);
+/// @param axes_left  most_axes() of its elements.
+Status read_shape(hid_t space, hid_t creation, std::size_t axes_left, BlockIo::Dataset& found,
+                  bool& extendable);
 
 /// What its elements are. Where that has an axis, dims and chunk get it.
 void set_element(BlockIo::Dataset& dataset, Element element);

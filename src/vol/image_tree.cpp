@@ -15,21 +15,6 @@ Shape with_axis(const Shape& shape, std::uint64_t extent) {
     return Shape(extents);
 }
 
-std::array<hsize_t, H5S_MAX_RANK> native_offset(const BlockDataset& dataset, const Shape& offset) {
-    std::array<hsize_t, H5S_MAX_RANK> out{};
-    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
-        out[static_cast<std::size_t>(dataset.axes[i])] = offset[static_cast<int>(i)];
-    return out;
-}
-
-std::array<hsize_t, H5S_MAX_RANK> native_extent(const BlockDataset& dataset, const Shape& extent) {
-    std::array<hsize_t, H5S_MAX_RANK> out{};
-    out.fill(1);
-    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
-        out[static_cast<std::size_t>(dataset.axes[i])] = extent[static_cast<int>(i)];
-    return out;
-}
-
 Status ImageTree::open(BlockDataset& dataset) {
     if (dataset.native.ok()) return {};
     auto opened = NativeDataset::open(through_, dataset.token);

@@ -35,6 +35,11 @@ struct Element {
     bool is_exact() const { return words > 0 || is_integer(dtype); }
 };
 
+/// How many axes of a dataset blocks may have besides those of its elements.
+inline std::size_t most_axes(const Element& element) {
+    return static_cast<std::size_t>(k_max_rank) - (element.has_axis() ? 1 : 0);
+}
+
 /// Axes of a compound of integers lo_i, lo_j, ..., hi_i, hi_j, ...: the corners of boxes, as AMReX
 /// has them; 0: it is another type.
 int axes_of_boxes(hid_t type);

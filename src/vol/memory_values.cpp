@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "store/hdf5_handle.hpp"
-#include "vol/selection.hpp"
 #include "vol/transformed.hpp"
 
 namespace caesura::vol {
@@ -24,76 +23,61 @@ Status convert(std::byte* values, std::uint64_t count, hid_t from, hid_t into, h
 
 bool is_compound(hid_t type) { return H5Tget_class(type) == H5T_COMPOUND; }
 
-void gather_runs(const std::byte* memory, const std::vector<Run>& runs, std::size_t bytes,
-                 std::byte* to) {
-    for (const Run& run : runs) {
-        std::memcpy(to, memory + run.begin * bytes, run.length * bytes);
-        to += run.length * bytes;
-    }
-}
-
 }  // namespace
 
-Result<base::Buffer> gather(base::BufferPool& pool, const void* memory, hid_t memory_type,
-                            hid_t space, std::uint64_t count, hid_t type, hid_t transfer) {
-    const std::size_t memory_bytes = H5Tget_size(memory_type), bytes = H5Tget_size(type);
-    auto values = pool.take(count * std::max(memory_bytes, bytes), base::Pages::now);
-    if (!values.ok()) return values.status();
-    if (has_transform(transfer)) {
-        if (Status status = transform_in(memory, memory_type, space, count, type, transfer,
-                                         values->bytes().first(count * bytes));
-            !status.ok())
-            return status;
-        return values;
-    }
-    const auto runs = runs_of(space);
-    if (!runs.ok()) return runs.status();
-    gather_runs(static_cast<const std::byte*>(memory), *runs, memory_bytes, values->data());
+Status gather(base::BufferPool& pool, const void* memory, const MemoryValues& values, hid_t type,
+              std::byte* to) {
+    const std::size_t memory_bytes = H5Tget_size(values.type), bytes = H5Tget_size(type);
+    const std::uint64_t count = values.selected.count;
+    if (has_transform(values.transfer))
+        return transform_in(memory, values.type, values.space, count, type, values.transfer,
+                            {to, count * bytes});
+    gather_selected(values.selected, static_cast<const std::byte*>(memory), memory_bytes, to);
     base::Buffer under;
-    if (is_compound(type) && H5Tequal(memory_type, type) <= 0) {
+    if (is_compound(type) && H5Tequal(values.type, type) <= 0) {
         auto taken = pool.take(count * bytes);
         if (!taken.ok()) return taken.status();
         under = std::move(*taken);
         std::memset(under.data(), 0, count * bytes);
     }
-    if (Status status = convert(values->data(), count, memory_type, type, transfer, under.data());
-        !status.ok())
-        return status;
-    return values;
+    return convert(to, count, values.type, type, values.transfer, under.data());
 }
 
-Status scatter(base::BufferPool& pool, std::span<std::byte> values, std::uint64_t count, hid_t type,
-               void* memory, hid_t memory_type, hid_t space, hid_t transfer) {
-    if (has_transform(transfer))
-        return transform_out(values, count, type, memory, memory_type, space, transfer);
-    const std::size_t memory_bytes = H5Tget_size(memory_type), bytes = H5Tget_size(type);
+Status scatter(base::BufferPool& pool, std::span<std::byte> from, hid_t type, void* memory,
+               const MemoryValues& values) {
+    const std::uint64_t count = values.selected.count;
+    if (has_transform(values.transfer))
+        return transform_out(from, count, type, memory, values.type, values.space, values.transfer);
+    const std::size_t memory_bytes = H5Tget_size(values.type), bytes = H5Tget_size(type);
     base::Buffer larger;
-    std::byte* from = values.data();
+    std::byte* source = from.data();
     if (memory_bytes > bytes) {
         auto taken = pool.take(count * memory_bytes);
         if (!taken.ok()) return taken.status();
         larger = std::move(*taken);
-        std::memcpy(larger.data(), values.data(), count * bytes);
-        from = larger.data();
+        std::memcpy(larger.data(), from.data(), count * bytes);
+        source = larger.data();
     }
-    const auto runs = runs_of(space);
-    if (!runs.ok()) return runs.status();
+    auto* const to = static_cast<std::byte*>(memory);
     base::Buffer under;
-    if (is_compound(memory_type) && H5Tequal(memory_type, type) <= 0) {
+    if (is_compound(values.type) && H5Tequal(values.type, type) <= 0) {
         auto taken = pool.take(count * memory_bytes);
         if (!taken.ok()) return taken.status();
         under = std::move(*taken);
-        gather_runs(static_cast<const std::byte*>(memory), *runs, memory_bytes, under.data());
+        gather_selected(values.selected, to, memory_bytes, under.data());
     }
-    if (Status status = convert(from, count, type, memory_type, transfer, under.data());
+    if (Status status = convert(source, count, type, values.type, values.transfer, under.data());
         !status.ok())
         return status;
-    auto* const to = static_cast<std::byte*>(memory);
-    for (const Run& run : *runs) {
-        std::memcpy(to + run.begin * memory_bytes, from, run.length * memory_bytes);
-        from += run.length * memory_bytes;
-    }
+    scatter_selected(values.selected, source, memory_bytes, to);
     return {};
+}
+
+std::byte* dense_in_memory(void* memory, const MemoryValues& values, hid_t type) {
+    if (has_transform(values.transfer) || H5Tequal(values.type, type) <= 0) return nullptr;
+    const auto first = first_if_dense(values.selected);
+    if (!first) return nullptr;
+    return static_cast<std::byte*>(memory) + *first * H5Tget_size(type);
 }
 
 }  // namespace caesura::vol

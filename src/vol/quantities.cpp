@@ -222,6 +222,9 @@ Status may_have_map(const DatasetFacts& facts, const Quantities& quantities) {
     if (quantities.names.size() > 1)
         return no_map(fmt::format("it holds {} quantities ({})", quantities.names.size(),
                                   fmt::join(quantities.names, ", ")));
+    if (facts.rank > k_max_rank)
+        return no_map(
+            fmt::format("it has {} axes, where a map has up to {}", facts.rank, k_max_rank));
     if (!quantities.boxes.empty())
         return no_map(fmt::format("it is a sequence of {} boxes", quantities.boxes.size()));
     return {};
@@ -363,7 +366,9 @@ Result<Composed> compose_by(const Settings& settings, const DatasetFacts& facts,
         return Composed{bound, writer::Composition::arrays(std::move(components), quantities.boxes,
                                                            quantities.whole)};
     const auto axis = std::find(axes.begin(), axes.end(), quantities.axis);
-    if (quantities.axis < 0 || axis == axes.end() || !several || !is_ours(settings)) {
+    const auto next = axis == axes.end() ? axis : std::next(axis);
+    const bool alone = (next == axes.end() ? facts.rank : *next) == quantities.axis + 1;
+    if (quantities.axis < 0 || !alone || axis == axes.end() || !several || !is_ours(settings)) {
         if (Status status =
                 writer::check_bound_map(facts.path, facts.most_dims, bound, {settings.codec}, map);
             !status.ok())

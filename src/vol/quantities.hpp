@@ -51,7 +51,7 @@ struct Composed {
     std::string exact_because = {};
     bool by_part = false;  ///< it holds for real and imaginary part, each by itself
 };
-/// @param axes   those of the dataset that blocks see (writer::fold_axes).
+/// @param axes   of each axis that blocks see the first of the dataset's (writer::fold_axes).
 /// @param fixed  it cannot grow.
 /// A bound or map that is said of no dataset by name, and cannot be meant here, is left out.
 /// Errors: those of components_of(); unsupported (bounds that differ, and nobody can keep apart; a

@@ -16,6 +16,7 @@
 #include "base/all_ranks.hpp"
 #include "base/clock.hpp"
 #include "vol/closing_line.hpp"
+#include "vol/in_call.hpp"
 #include "vol/settings.hpp"
 
 namespace caesura::vol {
@@ -203,7 +204,7 @@ Totals totals_of(const WriterReport& r) {
             r.superseded_bytes,
             r.compress_s,
             r.write_s,
-            r.put_s + r.end_s + r.close_s,
+            InCall::take_s(),
             r.dumps,
             r.taken_over_blocks,
             r.taken_over_s,

@@ -17,8 +17,18 @@ Result<Shape> new_dims(const BlockIo::Dataset& dataset, const hsize_t* size) {
     if (dataset.creation.ok() && H5Pget_layout(dataset.creation.get()) != H5D_CHUNKED)
         return Status{StatusCode::invalid_argument, dataset.path + ": its layout is contiguous"};
     Shape dims = dataset.dims;  // numbers of an element stay
-    for (std::size_t i = 0; i < dataset.axes.size(); ++i)
-        dims[static_cast<int>(i)] = size[dataset.axes[i]];
+    const Shape joined = joined_extents(dataset, {size, static_cast<std::size_t>(dataset.rank)});
+    for (int axis = 0; axis < joined.rank(); ++axis) dims[axis] = joined[axis];
+    for (std::size_t i = 0; i < dataset.extents.size(); ++i) {
+        const bool joins = std::find(dataset.axes.begin(), dataset.axes.end(),
+                                     static_cast<int>(i)) == dataset.axes.end();
+        if (joins && size[i] != dataset.extents[i])
+            return Status{
+                StatusCode::unsupported,
+                fmt::format("{}: axis {}, which cannot grow, cannot shrink either: blocks "
+                            "have it joined with another",
+                            dataset.path, i)};
+    }
     const writer::Composition* const parts = dataset.composition.get();
     const int counting = parts == nullptr ? -1 : parts->axis();
     if (parts != nullptr && !parts->is_interleaved() &&
@@ -28,11 +38,6 @@ Result<Shape> new_dims(const BlockIo::Dataset& dataset, const hsize_t* size) {
             fmt::format(
                 "{}: its extent {} is fixed: {}", dataset.path, to_string(dataset.dims),
                 counting < 0 ? "it is a sequence of boxes" : "an axis counts its components")};
-    std::uint64_t count = dataset.element.numbers();
-    for (int axis = 0; axis < dataset.rank; ++axis) count *= size[axis];
-    if (count != dims.count())
-        return Status{StatusCode::unsupported,
-                      dataset.path + ": an axis of extent 1 that cannot grow cannot shrink either"};
     return dims;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "vol/captured_file.hpp"
+#include "vol/in_call.hpp"
 #include "vol/pending_files.hpp"
 
 namespace caesura::vol {
@@ -20,6 +21,7 @@ pid_t g_process = 0;
 bool has_ended() { return g_library_ends || g_mpi_ends || g_process_ends; }
 
 int at_finalize(MPI_Comm, int, void*, void*) {
+    const InCall in_call;
     g_mpi_ends = true;
     CapturedFile::commit_all_open(true);
     pending_files::complete_all();
@@ -38,6 +40,7 @@ void at_library_close(void*) {
     g_library_ends = true;
     g_told_by_library = false;  // the list of callbacks goes with the library
     if (is_forked()) return;
+    const InCall in_call;
     if (g_process_ends && !g_mpi_ends) {
         end_alone();
     } else {

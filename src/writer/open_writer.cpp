@@ -66,20 +66,32 @@ Status check(const DatasetDefinition& dataset) {
 }  // namespace
 
 Result<std::vector<int>> fold_axes(std::span<const std::uint64_t> dims,
-                                   std::span<const std::uint64_t> most_dims) {
+                                   std::span<const std::uint64_t> most_dims, std::size_t most) {
     std::vector<int> kept;
-    std::size_t too_many = dims.size() - std::min<std::size_t>(dims.size(), k_max_rank);
+    const auto is_one = [&](std::size_t axis) { return dims[axis] == 1 && most_dims[axis] == 1; };
+    std::size_t too_many = dims.size() - std::min(dims.size(), most);
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
-        if (too_many > 0 && dims[axis] == 1 && most_dims[axis] == 1)
+        if (too_many > 0 && is_one(axis))
             --too_many;
         else
             kept.push_back(static_cast<int>(axis));
     }
+    // The second axis of a pair must not grow: the first one's numbers would change.
+    for (std::size_t i = 1; too_many > 0 && i < kept.size();) {
+        const auto axis = static_cast<std::size_t>(kept[i]);
+        if (dims[axis] != most_dims[axis]) {
+            ++i;
+            continue;
+        }
+        kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(i));
+        --too_many;
+    }
     if (too_many == 0) return kept;
-    return Status{StatusCode::unsupported,
-                  fmt::format("{} axes, {} of them more than the {} possible even without those of "
-                              "extent 1 that never grow",
-                              dims.size(), too_many, k_max_rank)};
+    return Status{
+        StatusCode::unsupported,
+        fmt::format("{} axes, so many of which may grow that {} more are left than the {} "
+                    "possible",
+                    dims.size(), too_many, most)};
 }
 
 OpenWriter::OpenWriter(std::unique_ptr<Writer::Impl> impl) : impl_(std::move(impl)) {}
@@ -185,6 +197,12 @@ void OpenWriter::keep_exact(Field field) { impl_->fields[field.index].dataset->t
 
 KeptExact OpenWriter::kept_exact(Field field) const {
     return impl_->fields[field.index].dataset->kept_exact;
+}
+
+Status OpenWriter::earlier_error() const {
+    const Status& failed = impl_->round.failed();
+    if (failed.ok()) return {};
+    return {StatusCode::cancelled, "an earlier error: " + failed.message()};
 }
 
 bool OpenWriter::pending() const {

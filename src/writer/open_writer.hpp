@@ -119,6 +119,8 @@ class OpenWriter {
     KeptExact kept_exact(Field field) const;
     /// As Dump::declare_missing; also after the puts, for what has not been handed over.
     Status declare_missing(Field field, const FillValue& value);
+    /// Would put() refuse whatever it is given, because of an earlier error?
+    Status earlier_error() const;
     /// Is there anything that end() has not handed over yet?
     bool pending() const;
     /// Hand over what was put since the last call, on any rank; commit what has become durable.
@@ -169,11 +171,15 @@ class OpenWriter {
     std::unique_ptr<Writer::Impl> impl_;
 };
 
-/// A dataset of more than four axes as one of four: axes of extent 1 are left out, the first ones
-/// first. Chunk numbers and the order of values stay what they are.
+/// A dataset of more axes than four as one of four: neighbours become one axis. Axes of extent 1
+/// join another first, then the slowest ones do. The order of values stays what it is.
 /// @param dims, most_dims  of the same length; an axis may become as long as most_dims says.
-/// @return  the axes that are kept, ascending. Errors: unsupported (more than four are left).
+/// @param most             axes that may be left, >= 1.
+/// @return  of each axis that is left the first of those that it is made of, ascending; what comes
+/// before the first belongs to it too. Errors: unsupported (more are left: an axis that may grow
+/// joins no longer one before it).
 Result<std::vector<int>> fold_axes(std::span<const std::uint64_t> dims,
-                                   std::span<const std::uint64_t> most_dims);
+                                   std::span<const std::uint64_t> most_dims,
+                                   std::size_t most = k_max_rank);
 
 }  // namespace caesura::writer

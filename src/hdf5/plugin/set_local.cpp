@@ -142,13 +142,20 @@ Result<std::vector<std::uint32_t>> chunk_of(const Hdf5Functions& hdf5, hid_t lis
     return chunk;
 }
 
+/// Is `shape` the chunk with axes joined, which has more of them than the codec?
+bool joins(const std::vector<std::uint32_t>& shape, const std::vector<std::uint32_t>& chunk) {
+    return !shape.empty() && chunk.size() > static_cast<std::size_t>(k_max_rank) &&
+           refines(chunk, shape);
+}
+
 /// The chunk's own extents, unless whoever made the parameters knew more: an application that keeps
 /// three-dimensional boxes in a dataset of one axis has chunks of one axis, and values that are an
 /// array of three.
 Status describe_chunk(const Hdf5Functions& hdf5, hid_t list, Settings& settings) {
     auto chunk = chunk_of(hdf5, list);
     if (!chunk.ok()) return chunk.status();
-    if (!refines(settings.chunk, *chunk)) settings.chunk = std::move(*chunk);
+    if (!refines(settings.chunk, *chunk) && !joins(settings.chunk, *chunk))
+        settings.chunk = std::move(*chunk);
     return {};
 }
 
@@ -187,7 +194,7 @@ Status settle(const Hdf5Functions& hdf5, hid_t list, hid_t type) {
         auto chunk = chunk_of(hdf5, list);
         if (!chunk.ok()) return chunk.status();
         chunk->push_back(settings->chunk.back());
-        if (settings->chunk == *chunk) return {};  // all is said
+        if (settings->chunk == *chunk || joins(settings->chunk, *chunk)) return {};  // all is said
     }
     // Complete parameters are those of whoever writes chunks of its own.
     const bool may_add_fill = !settings->complete();
