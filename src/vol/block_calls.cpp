@@ -215,7 +215,7 @@ Status write_blocks(const Object& object, hid_t memory_type, hid_t memory_space,
     selected->together = together;
     Status status = object.file->blocks_or_null()->write(dataset, {object.under, H5I_DATASET},
                                                          *selected, memory, memory_type, transfer);
-    if (status.ok() && dataset.asked != nullptr) dataset.asked->note_written(selected->file.get());
+    if (status.ok() && dataset.asked != nullptr) dataset.asked->note_written(selected->file_space);
     return status;
 }
 
