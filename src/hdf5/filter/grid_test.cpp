@@ -30,7 +30,9 @@ void check_grids(DType dtype, unsigned seed) {
         const double error = std::abs(static_cast<double>(once) - static_cast<double>(value));
         EXPECT_LE(error, std::ldexp(0.5, -fineness));
         EXPECT_TRUE(is_on(once, grid_of(absolute(1), fineness + 7, dtype)));
-        if (once != 0 && once != value) EXPECT_LE(coarsest_with(once), fineness);
+        if (once != 0 && once != value) {
+            EXPECT_LE(coarsest_with(once), fineness);
+        }
 
         const Grid digits =
             grid_of(pointwise_relative(0.1), 1 + static_cast<int>(random() % 23), dtype);
