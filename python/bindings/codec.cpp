@@ -116,8 +116,7 @@ nb::dict codec_info(const Input& frame) {
     Result<FrameInfo> read = Status();
     {
         nb::gil_scoped_release release;
-        const auto own = hdf5::frame_in(bytes_of(frame));
-        read = own.ok() ? read_frame_info(*own) : own.status();
+        read = hdf5::stored_frame_info(bytes_of(frame));
     }
     const FrameInfo info = value_or_raise(std::move(read));
     nb::dict out;

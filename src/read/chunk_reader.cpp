@@ -220,9 +220,7 @@ Result<Block> ChunkReader::describe(std::uint64_t number, bool verify, Scratch& 
         if (!bundle.ok()) return unreadable(bundle.status());
         for (const codec::BundleLine& line : bundle->parts) note(line.component, line.info);
     } else if (!codec::packed::is_packed_frame(stored)) {
-        const auto frame = hdf5::frame_in(stored);
-        if (!frame.ok()) return unreadable(frame.status());
-        const auto info = read_frame_info(*frame);
+        const auto info = hdf5::stored_frame_info(stored);
         if (!info.ok()) return unreadable(info.status());
         note(0, *info);
     }

@@ -17,8 +17,8 @@ using Bytes = std::span<const std::byte>;
 constexpr std::array k_kept_magic = {std::byte{0x8a}, std::byte{0x43}, std::byte{0x4b},
                                      std::byte{0x43}};
 constexpr std::uint8_t k_kept_version = 1;
-constexpr std::size_t k_head_bytes = 36;
-constexpr std::size_t k_checked_bytes = 28;
+constexpr std::size_t k_head_bytes = 44;
+constexpr std::size_t k_checked_bytes = 36;
 constexpr std::int32_t k_nothing_rounded = std::numeric_limits<std::int32_t>::min();
 
 Status broken_chunk(std::string what) {
@@ -62,6 +62,7 @@ Result<KeptChunk> read_kept_chunk(Bytes stored) {
     const std::uint64_t frame = in.u32();
     const std::uint64_t runs = in.u32();
     const std::uint64_t values = in.u32();
+    chunk.bound = in.f64();
     if (in.u64() != codec::checksum(stored.first(k_checked_bytes), 0))
         return broken_chunk("its checksum is another");
     const bool fits = stored.size() - k_head_bytes == frame + runs + values;
@@ -76,11 +77,15 @@ Result<KeptChunk> read_kept_chunk(Bytes stored) {
     return chunk;
 }
 
-Result<Bytes> frame_in(Bytes stored) {
-    if (!is_kept_chunk(stored)) return stored;
+Result<FrameInfo> stored_frame_info(Bytes stored) {
+    if (!is_kept_chunk(stored)) return read_frame_info(stored);
     const auto chunk = read_kept_chunk(stored);
     if (!chunk.ok()) return chunk.status();
-    return chunk->frame;
+    auto info = read_frame_info(chunk->frame);
+    if (!info.ok() || info->bound.kind == ErrorBound::Kind::lossless) return info;
+    info->bound.value = chunk->bound;
+    if (info->bound.kind == ErrorBound::Kind::absolute) info->absolute_bound = chunk->bound;
+    return info;
 }
 
 Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
@@ -107,6 +112,7 @@ Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
     to.u32(static_cast<std::uint32_t>(chunk.frame.size()));
     to.u32(static_cast<std::uint32_t>(packed_runs.size()));
     to.u32(static_cast<std::uint32_t>(packed_values.size()));
+    to.f64(chunk.bound);
     to.u64(codec::checksum(out.bytes(), 0));
     to.bytes(chunk.frame).bytes(packed_runs).bytes(packed_values);
     return out.take();

@@ -21,6 +21,9 @@ struct KeptChunk {
     Grid grid;  ///< to which all values of the frame are rounded
     /// The finest grid that any rounded value lies on, kept ones too; nullopt: none is rounded.
     std::optional<Fineness> finest;
+    /// What values are held to once they are rounded: in their units, of their magnitude under a
+    /// point-wise bound, decibels under a PSNR. 0: none is rounded.
+    double bound = 0;
     std::span<const std::byte> frame;
     std::span<const std::byte> runs;    ///< a frame of bytes, or empty
     std::span<const std::byte> values;  ///< likewise
@@ -37,9 +40,9 @@ bool is_kept_chunk(std::span<const std::byte> stored);
 /// Errors: corrupt, unsupported (a later version).
 Result<KeptChunk> read_kept_chunk(std::span<const std::byte> stored);
 
-/// The frame in what a chunk was stored as: that of a chunk with kept values, else all of it.
-/// Errors: as read_kept_chunk().
-Result<std::span<const std::byte>> frame_in(std::span<const std::byte> stored);
+/// Of what a chunk was stored as: a frame, or a chunk with kept values, whose frame says the bound
+/// of the chunk. Errors: as read_kept_chunk() and read_frame_info().
+Result<FrameInfo> stored_frame_info(std::span<const std::byte> stored);
 
 /// @param chunk  of `frame`, grid and finest. @param values  those of the runs, one behind the
 /// other.

@@ -244,15 +244,20 @@ class Encoder {
         put_narrow(values_, dtype_, coded);
         const auto frame = compress(coded, dtype_, shape_, bound, options_);
         if (!frame.ok()) return frame.status();
-        return write_kept_chunk({grid, finest, *frame, {}, {}}, runs_, taken_, size_of(dtype_),
-                                settings_.checksum);
+        return write_kept_chunk({grid, finest, promised(bound), *frame, {}, {}}, runs_, taken_,
+                                size_of(dtype_), settings_.checksum);
+    }
+
+    /// What values are held to, where the frame is held to `bound`.
+    double promised(const ErrorBound& bound) const {
+        return bound.kind == Kind::psnr ? settings_.bound.value : bound_;
     }
 
     /// Without loss; old values remain known as such.
     Result<std::vector<std::byte>> exact() {
         auto frame = compress(originals_, dtype_, shape_, lossless(), options_);
         if (!frame.ok() || n_old_ == 0) return frame;
-        return write_kept_chunk({Grid{}, *decoded_, *frame, {}, {}}, {}, {}, size_of(dtype_),
+        return write_kept_chunk({Grid{}, *decoded_, 0.0, *frame, {}, {}}, {}, {}, size_of(dtype_),
                                 settings_.checksum);
     }
 

@@ -376,6 +376,11 @@ TEST(Repeatable, a_relative_bound_is_of_the_values_without_the_fill_value) {
         decode_chunk(made.settings, *stored, std::as_writable_bytes(std::span(found))).ok());
     for (std::size_t i = 0; i < 64 * 40; ++i) ASSERT_NEAR(found[i], made.values[i], 8e-3);
     EXPECT_LT(stored->size(), 64 * 40 * 2u);
+    const auto info = stored_frame_info(*stored);
+    ASSERT_TRUE(info.ok()) << info.status().message();
+    const auto [low, high] =
+        std::minmax_element(made.values.begin(), made.values.begin() + 64 * 40);
+    EXPECT_NEAR(info->absolute_bound, 1e-3 * static_cast<double>(*high - *low), 1e-8);
 }
 
 // A process that has read a dataset goes on to write it: what is new is not stored without loss.
