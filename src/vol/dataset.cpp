@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "hdf5/filter/decoded_marks.hpp"
 #include "vol/actual_io.hpp"
 #include "vol/block_calls.hpp"
 #include "vol/callbacks.hpp"
@@ -394,7 +395,11 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
         const hsize_t* const size = args->args.set_extent.size;
         auto resizing = before_resizing(object_of(object), size);
         if (!resizing.ok()) return fail(resizing.status());
-        const herr_t changed = file->filling(call);
+        const herr_t changed = [&] {
+            // Each rank stores the chunks that are cut, and ranks have read different ones.
+            const hdf5::NothingDecoded alike;
+            return file->filling(call);
+        }();
         if (changed < 0) return changed;
         if (AskedChunks* const asked = dataset->block->asked.get())
             asked->resize({size, size + dataset->block->rank});

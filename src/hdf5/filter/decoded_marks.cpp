@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 
 namespace caesura::hdf5 {
@@ -32,6 +33,26 @@ std::optional<Fineness> finest_decoded(std::uint64_t parameters) {
     const std::lock_guard lock(all.mutex);
     const auto place = all.finest.find(parameters);
     return place == all.finest.end() ? std::nullopt : std::optional(place->second);
+}
+
+NothingDecoded::NothingDecoded() {
+    Notes& all = notes();
+    const std::lock_guard lock(all.mutex);
+    before_.swap(all.finest);
+}
+
+NothingDecoded::~NothingDecoded() {
+    Notes& all = notes();
+    const std::lock_guard lock(all.mutex);
+    before_.swap(all.finest);
+    for (auto& [parameters, finest] : before_)
+        if (const auto old = all.finest.find(parameters); old != all.finest.end())
+            old->second = std::max(old->second, finest);
+    try {
+        all.finest.merge(before_);
+    } catch (const std::bad_alloc&) {
+        return;  // of one dataset, whose cut chunks are put again as they were
+    }
 }
 
 void forget_decoded() {

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <unordered_map>
 
 #include "hdf5/filter/grid.hpp"
 
@@ -21,6 +22,20 @@ void note_decoded(std::uint64_t parameters, Fineness finest);
 
 /// The finest grid that was noted; nullopt: nothing was.
 std::optional<Fineness> finest_decoded(std::uint64_t parameters);
+
+/// While one lives, nothing seems to have been decoded before it was made. For processes that each
+/// encode the same chunk and must get the same bytes, whatever each has decoded; not where HDF5 may
+/// encode chunks of other datasets meanwhile.
+class NothingDecoded {
+  public:
+    NothingDecoded();
+    ~NothingDecoded();
+    NothingDecoded(const NothingDecoded&) = delete;
+    NothingDecoded& operator=(const NothingDecoded&) = delete;
+
+  private:
+    std::unordered_map<std::uint64_t, Fineness> before_;
+};
 
 /// As in a new process: for tests.
 void forget_decoded();
