@@ -364,8 +364,9 @@ TEST(OpenWriterAxes, of_extent_one_are_left_out_where_they_never_grow) {
     EXPECT_EQ(kept({3, 1, 4}, {3, 1, 4}), (std::vector<int>{0, 1, 2}));
     EXPECT_EQ(kept({1, 1, 5, 6, 7}, {1, 1, 5, 6, 7}), (std::vector<int>{1, 2, 3, 4}));
     EXPECT_EQ(kept({1, 2, 1, 5, 6}, {~0ull, 2, 1, 5, 6}), (std::vector<int>{0, 1, 3, 4}));
-    EXPECT_EQ(kept({2, 2, 2, 2, 2}, {2, 2, 2, 2, 2}), (std::vector<int>{}));
-    EXPECT_EQ(kept({1, 2, 2, 2, 2}, {9, 2, 2, 2, 2}), (std::vector<int>{}));
+    // Where more than four are left, neighbours join; each is known by the first of its axes.
+    EXPECT_EQ(kept({2, 2, 2, 2, 2}, {2, 2, 2, 2, 2}), (std::vector<int>{0, 2, 3, 4}));
+    EXPECT_EQ(kept({1, 2, 2, 2, 2}, {9, 2, 2, 2, 2}), (std::vector<int>{0, 2, 3, 4}));
 }
 
 TEST(OpenWriterExperience, a_path_with_other_numbers_starts_from_the_newest_like_it) {

@@ -189,10 +189,10 @@ TEST_F(WriterMissing, what_is_declared_with_a_put_holds_on_all_ranks) {
 TEST_F(WriterMissing, a_chunk_that_straddles_ranks_and_one_of_land_alone_are_exact) {
     MissingRun run = small_run();
     run.ranks = 4;
-    run.options.chunk_bytes = 4096;
+    run.options.chunk_bytes = 64u << 10;  // the least
     run.field.missing = {-1.0};
     run.bound = absolute(0.01);
-    const Ocean ocean({101, 97}, -1.0, 0.6, 6);
+    const Ocean ocean({401, 397}, -1.0, 0.6, 6);
     const auto errors = run.write_all(path_, {ocean});
     ASSERT_TRUE(errors.empty()) << errors[0];
     EXPECT_EQ(ocean.wrong(read_sst(path_, 0), 0.01), "");

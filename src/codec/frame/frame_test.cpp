@@ -149,10 +149,12 @@ TEST(Frame, impossible_headers_say_what_is_wrong) {
         return read_layout(frame).status();
     };
     EXPECT_EQ(status_with(0, 'x').code(), StatusCode::corrupt);
-    EXPECT_EQ(status_with(4, 6).code(), StatusCode::unsupported);
-    EXPECT_NE(status_with(4, 6).message().find("version 6"), std::string::npos);
-    EXPECT_EQ(status_with(4, 3).code(), StatusCode::corrupt);     // of integers, and it has floats
-    EXPECT_EQ(status_with(4, 4).code(), StatusCode::corrupt);     // of bool and 16 bits
+    EXPECT_EQ(status_with(4, 7).code(), StatusCode::unsupported);
+    EXPECT_NE(status_with(4, 7).message().find("version 7"), std::string::npos);
+    EXPECT_EQ(status_with(4, 6).code(),
+              StatusCode::corrupt);                            // of missing values, and it has none
+    EXPECT_EQ(status_with(4, 3).code(), StatusCode::corrupt);  // of integers, and it has floats
+    EXPECT_EQ(status_with(4, 4).code(), StatusCode::corrupt);  // of bool and 16 bits
     EXPECT_EQ(status_with(6, 0x81).code(), StatusCode::corrupt);  // float32 is not widened
     EXPECT_EQ(status_with(4, 0).code(), StatusCode::unsupported);
     EXPECT_EQ(status_with(5, 4).code(), StatusCode::corrupt);               // flags
