@@ -77,6 +77,18 @@ WORDS = {
         ("CAESURA_BOOL", "CAESURA_BFLOAT16", "CAESURA_COMPLEX128"),
         ("caesura_bool", "caesura_complex128"),
     ),
+    "missing values of a field": (
+        ("std::vector<FillValue> missing",),
+        ("missing",),
+        ("missing_count",),
+        ("missing(:)",),
+    ),
+    "missing values declared with a put": (
+        ("declare_missing(",),
+        ("declare_missing", "MaskedArray"),
+        ("declare_missing",),
+        ("declare_missing",),
+    ),
     "put of values that lie in a device": (
         ("memory of a device", "device"),
         ("__cuda_array_interface__", "__dlpack__"),

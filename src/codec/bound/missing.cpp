@@ -96,7 +96,7 @@ std::vector<T> usual_fills_of(DType dtype) {
 
 template <class T>
 bool is_usual(T value, DType dtype) {
-    static const std::array<std::vector<T>, 3> fills = {
+    static const auto& fills = *new std::array<std::vector<T>, 3>{
         usual_fills_of<T>(sizeof(T) == 4 ? DType::float32 : DType::float64),
         usual_fills_of<T>(DType::float16), usual_fills_of<T>(DType::bfloat16)};
     const std::size_t which = dtype == DType::float16 ? 1 : dtype == DType::bfloat16 ? 2 : 0;
