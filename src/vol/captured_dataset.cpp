@@ -261,24 +261,18 @@ hid_t asked_creation(const Object& on) {
     const CapturedDataset& dataset = *on.dataset;
     const hid_t given = dataset.creation.get();
     const bool is_replaced = dataset.block != nullptr && !dataset.block->filtered;
-    // Parallel HDF5 makes all space when a dataset is made.
-    const bool parallel = dataset.creation.ok() && H5Pget_driver(on.file->access()) == H5FD_MPIO;
-    hid_t list = H5I_INVALID_HID;
-    if (dataset.creation.ok() && (is_replaced || dataset.drops_filters)) {
-        list = H5Pcopy(given);
-        if (list < 0 || !parallel) return list;
-    } else {
-        list = ask_dataset(on.under, H5VL_DATASET_GET_DCPL).release();
-        if (list < 0) return list;
-        unsigned most = k_default_most, least = k_default_least;
-        if (dataset.creation.ok()) H5Pget_attr_phase_change(given, &most, &least);
-        if (dataset.creation.ok() || keeps_ours_in_header(list))
-            H5Pset_attr_phase_change(list, most, least);
-        H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
-        if (dataset.creation.ok() && !parallel && H5Pget_alloc_time(given, &time) >= 0)
-            H5Pset_alloc_time(list, time);
-    }
-    if (parallel) H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+    const bool as_given = dataset.creation.ok() && (is_replaced || dataset.drops_filters);
+    const hid_t list =
+        as_given ? H5Pcopy(given) : ask_dataset(on.under, H5VL_DATASET_GET_DCPL).release();
+    if (list < 0) return list;
+    unsigned most = k_default_most, least = k_default_least;
+    if (dataset.creation.ok() && !keeps_ours_in_header(given))
+        H5Pget_attr_phase_change(given, &most, &least);
+    if (dataset.creation.ok() || keeps_ours_in_header(list))
+        H5Pset_attr_phase_change(list, most, least);
+    H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
+    if (dataset.creation.ok() && !as_given && H5Pget_alloc_time(given, &time) >= 0)
+        H5Pset_alloc_time(list, time);
     return list;
 }
 

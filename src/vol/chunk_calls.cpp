@@ -290,9 +290,10 @@ void make_asked_chunks(const Object& made, hid_t space) {
     H5Pget_alloc_time(creation, &time);
     const bool chunked = H5Pget_layout(creation) == H5D_CHUNKED;
     if (chunked) H5Pget_chunk(creation, dataset.rank, chunk.data());
-    // Parallel HDF5 makes all space when a dataset is made.
+    // Parallel HDF5 makes all space of a dataset without filters when it is made.
     const bool early =
-        time == H5D_ALLOC_TIME_EARLY || H5Pget_driver(made.file->access()) == H5FD_MPIO;
+        time == H5D_ALLOC_TIME_EARLY ||
+        (H5Pget_nfilters(creation) == 0 && H5Pget_driver(made.file->access()) == H5FD_MPIO);
     const auto when = early ? AskedChunks::Space::at_once
                       : time == H5D_ALLOC_TIME_INCR || (chunked && time == H5D_ALLOC_TIME_DEFAULT)
                           ? AskedChunks::Space::one_by_one

@@ -25,7 +25,6 @@ import sys
 from pathlib import Path
 
 import h5py
-import hdf5plugin  # noqa: F401  finds filters
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -173,6 +172,7 @@ def main() -> int:
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     options = parser.parse_args()
+    h5py.h5pl.append(options.filters.encode())
     if not os.environ.get("CAESURA_PARALLEL_PYTHON"):
         print("skipped: $CAESURA_PARALLEL_PYTHON names no Python with parallel h5py")
         return 77
