@@ -90,6 +90,7 @@ Result<Answered> answer_optional(const Object& on, const H5VL_optional_args_t& a
         case H5VL_NATIVE_FILE_GET_VFD_HANDLE:
             return refusal(file, "is written by Caesura, and HDF5's driver has no handle of it");
         case H5VL_NATIVE_FILE_START_SWMR_WRITE:
+            if (file.alone()) return after_settling(on, true);
             return refusal(file,
                            "readers beside a writer see it as of the last H5Fflush and open "
                            "it again; it cannot be switched to SWMR");
