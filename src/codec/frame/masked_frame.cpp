@@ -124,7 +124,7 @@ void write_masked_head(const FrameHeader& header, const Mask& mask, Output& out)
 
 bool is_masked(Bytes frame) {
     constexpr std::byte k_frame_magic[] = {std::byte{0x8a}, std::byte{'C'}, std::byte{'F'},
-                                     std::byte{'R'}};
+                                           std::byte{'R'}};
     return frame.size() > k_mask_version_at &&
            std::memcmp(frame.data(), k_frame_magic, sizeof k_frame_magic) == 0 &&
            frame[k_mask_version_at] == std::byte{k_masked_frame_version};
