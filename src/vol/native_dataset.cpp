@@ -146,13 +146,22 @@ void NativeDataset::forget_last_mask(const hsize_t* offset) const {
 Result<bool> NativeDataset::has_chunk(const hsize_t* offset) const {
     // Its size, which the library looks up. Information by coordinates goes through all chunks, and
     // misses those of an index whose axis that grows is not the first (HDF5 1.14.5). Where there is
-    // no chunk the size stays as it was.
+    // no chunk the size stays as it was; one that a read has put into the cache alone is an error.
     hsize_t bytes = 0;
     H5VL_native_dataset_optional_args_t args{};
     args.get_chunk_storage_size = {offset, &bytes};
-    if (optional(under_, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, args) < 0)
+    {
+        const KeepErrors keep;
+        const store::QuietErrors quiet;
+        if (optional(under_, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, args) >= 0)
+            return bytes > 0;
+    }
+    unsigned mask = 0;
+    haddr_t address = HADDR_UNDEF;
+    args.get_chunk_info_by_coord = {offset, &mask, &address, &bytes};
+    if (optional(under_, H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD, args) < 0)
         return store::hdf5_error(StatusCode::internal, "looking for a chunk");
-    return bytes > 0;
+    return address != HADDR_UNDEF;
 }
 
 herr_t NativeDataset::read(hid_t memory_type, hid_t memory_space, hid_t file_space, hid_t transfer,
