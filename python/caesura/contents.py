@@ -184,7 +184,7 @@ def plain_words(core: Any, path: Path) -> str:
 
 
 def check_can_be_recovered(path: Path) -> None:
-    """Raises OSError in words where the file is none of ours."""
+    """Raises OSError, which says what the file is, unless Caesura has written it."""
     if not path.is_file() or is_ours(path):
         return
     if path.stat().st_size == 0:

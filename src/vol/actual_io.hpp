@@ -11,7 +11,7 @@ struct ActualIo {
 };
 
 /// As natively: a collective call was one for each kind of layout that the application gave its
-/// datasets, and nothing stood in its way. What cannot be said is not an error.
+/// datasets, and nothing stood in its way. A value that HDF5 refuses to set is no error.
 void say_actual_io(hid_t transfer, const ActualIo& actual);
 
 }  // namespace caesura::vol

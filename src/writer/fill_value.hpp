@@ -18,7 +18,7 @@ FillValue value_of(std::span<const std::byte> bytes, DType dtype);
 std::string to_string(const FillValue& value);
 
 /// Bits of the missing values that a definition names: FieldOptions::missing, and attributes
-/// `_FillValue` and `missing_value`. What the type does not have is left out.
+/// `_FillValue` and `missing_value`. Values that the type cannot hold are left out.
 codec::ValueBits declared_missing(const FieldOptions& options, DType dtype);
 /// Errors: invalid_argument (a value that the type does not have; too many).
 Status check_missing(const FieldOptions& options, DType dtype);
