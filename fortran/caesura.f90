@@ -9,7 +9,7 @@ module caesura
   use caesura_writing, only: caesura_options, caesura_field_options, caesura_lane_compress, &
     caesura_lane_write, caesura_create, caesura_append, caesura_define_field, &
     caesura_bound_rule, caesura_in_box, caesura_of_values, caesura_where_steep, &
-    caesura_reshape, caesura_committed, caesura_define_species, &
+    caesura_reshape, caesura_declare_missing, caesura_committed, caesura_define_species, &
     caesura_define_record, caesura_define_constant, caesura_set_attribute, &
     caesura_begin_iteration, caesura_busy_begin, caesura_busy_end, caesura_begin_dump, &
     caesura_end_iteration, caesura_compress_for, caesura_finish_by, caesura_get_report, close_writer

@@ -80,6 +80,14 @@ module caesura_calls
       integer(c_int64_t), intent(in) :: shape(*)
     end function
 
+    integer(c_int) function c_declare_missing(writer, field, number) &
+        bind(C, name="caesura_declare_missing")
+      import
+      type(c_ptr), value :: writer
+      integer(c_int32_t), value :: field
+      real(c_double), value :: number
+    end function
+
     integer(c_int64_t) function c_committed(writer) bind(C, name="caesura_fortran_committed")
       import
       type(c_ptr), value :: writer

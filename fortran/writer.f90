@@ -333,6 +333,20 @@ contains
     call note(writer, c_reshape(writer%pointer, field%number, reversed(numbers), place), code)
   end subroutine
 
+  ! From now on values with the bits of number, as converted to the field's type, are missing.
+  subroutine caesura_declare_missing(writer, field, number, code)
+    type(caesura_writer), intent(inout) :: writer
+    type(caesura_field), intent(in) :: field
+    real(real64), intent(in) :: number
+    integer, intent(out), optional :: code
+    if (.not. is_open(writer, code)) return
+    if (field%axes == 0) then
+      call refuse(writer, 'the field was not defined', code)
+      return
+    end if
+    call note(writer, c_declare_missing(writer%pointer, field%number, number), code)
+  end subroutine
+
   ! iteration: that of the last dump which is committed, -1 where none is.
   subroutine caesura_committed(writer, iteration, code)
     type(caesura_writer), intent(inout) :: writer

@@ -95,6 +95,46 @@ TEST(CField, missing_values_are_exact_and_in_no_range) {
         ASSERT_NEAR(found[i], values[i], i % 50 < 20 ? 0 : 1.001e-3) << i;
 }
 
+TEST(CField, a_value_declared_with_a_put_is_missing_from_then_on) {
+    const File file("caesura_c_declared_");
+    const std::uint64_t shape[] = {64, 50}, offset[] = {0, 0};
+    std::vector<float> values(64 * 50);  // 1.25 lies amid the others: nothing would suspect it
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = i % 50 < 20 ? 1.25f : 1 + 0.5f * std::sin(static_cast<float>(i) * 0.01f);
+    std::uint32_t field = 0;
+    ASSERT_EQ(caesura_define_field(file.writer, "sst", CAESURA_FLOAT32, 2, shape, CAESURA_ABSOLUTE,
+                                   0.1, &field),
+              CAESURA_OK);
+    EXPECT_EQ(caesura_declare_missing(file.writer, field, 1.25), CAESURA_INVALID_ARGUMENT);
+    EXPECT_NE(last_error().find("outside a dump"), std::string::npos) << last_error();
+    for (std::uint64_t n = 0; n < 3; ++n) {
+        ASSERT_EQ(caesura_begin_iteration(file.writer, n), CAESURA_OK);
+        ASSERT_EQ(caesura_begin_dump(file.writer, 0.0, 1.0), CAESURA_OK);
+        if (n == 0) {
+            ASSERT_EQ(caesura_declare_missing(file.writer, field, 1.25), CAESURA_OK);
+        }
+        if (n == 2) {
+            EXPECT_EQ(caesura_declare_missing(file.writer, field, 1e300), CAESURA_INVALID_ARGUMENT);
+            EXPECT_NE(last_error().find("sst"), std::string::npos) << last_error();
+        }
+        ASSERT_EQ(caesura_put(file.writer, field, offset, shape, values.data(), CAESURA_FLOAT32, 0),
+                  CAESURA_OK);
+        EXPECT_EQ(caesura_end_iteration(file.writer),
+                  n < 2 ? CAESURA_OK : CAESURA_INVALID_ARGUMENT);
+    }
+    ASSERT_EQ(caesura_writer_close(file.writer), CAESURA_OK) << last_error();
+    const auto reader = caesura::Reader::open(file.path).value();
+    for (const std::uint64_t n : {0, 1}) {
+        std::vector<float> found(values.size());
+        ASSERT_TRUE(reader
+                        ->read(reader->find("sst", n).value(), {{0, 0}, {64, 50}},
+                               std::as_writable_bytes(std::span(found)))
+                        .ok());
+        for (std::size_t i = 0; i < values.size(); ++i)
+            ASSERT_NEAR(found[i], values[i], i % 50 < 20 ? 0 : 0.1) << i;
+    }
+}
+
 TEST(CField, units_axes_and_grid_reach_the_file) {
     const File file("caesura_c_field_");
     const char* labels[] = {"r", "phi"};

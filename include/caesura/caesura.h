@@ -413,6 +413,11 @@ CAESURA_API caesura_code caesura_put_within(caesura_writer* writer, uint32_t fie
                                             const uint64_t* offset, const uint64_t* extent,
                                             const void* array, const uint64_t* array_extent,
                                             const uint64_t* begin, int dtype, int borrow);
+/* From now on values with the bits of `value`, as converted to the field's type, are missing, as
+ * caesura_field_options has it: on all ranks, of which any may say it, before its puts. Local.
+ * CAESURA_INVALID_ARGUMENT: outside a dump; the type has no such value, which costs the dump. */
+CAESURA_API caesura_code caesura_declare_missing(caesura_writer* writer, uint32_t field,
+                                                 double value);
 /* What this rank's next `count` particles have in a record; 0 of them: data may be NULL. Of all
  * records of a species a rank puts as many. borrow: as above. */
 CAESURA_API caesura_code caesura_put_particles(caesura_writer* writer, uint32_t record,

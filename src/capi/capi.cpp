@@ -254,6 +254,13 @@ caesura_code caesura_begin_dump(caesura_writer* writer, double time, double dt) 
     });
 }
 
+caesura_code caesura_declare_missing(caesura_writer* writer, uint32_t field, double value) {
+    return guarded([&]() -> Status {
+        if (!writer || !writer->dump) return invalid("declare_missing outside a dump");
+        return writer->dump->declare_missing({field}, value);
+    });
+}
+
 caesura_code caesura_put(caesura_writer* writer, uint32_t field, const uint64_t* offset,
                          const uint64_t* extent, const void* data, int dtype, int borrow) {
     return guarded([&]() -> Status {

@@ -36,6 +36,7 @@ program fortran_test
     call come_back_of_other_kinds()
     call keep_to_bounds_by_place()
     if (ranks == 1) call leave_out_missing_values()
+    if (ranks == 1) call declare_what_is_missing()
     call take_another_shape()
   end if
   call append_to_file()
@@ -305,6 +306,41 @@ contains
     call caesura_read(back, 'sst', 0, found)
     call check(all(found(1:31, :) == values(1:31, :)), 'a missing value has changed')
     call check(all(abs(found(32:, :) - values(32:, :)) <= 4.001e-3_real32), 'the sea is too far off')
+    call caesura_close(back)
+  end subroutine
+
+  ! A value amid the others that is declared with a put is missing from then on.
+  subroutine declare_what_is_missing()
+    type(caesura_writer) :: another
+    type(caesura_reader) :: back
+    type(caesura_field) :: field, undefined
+    real(real32), allocatable :: values(:, :), found(:, :)
+    integer :: i, j, n, code
+    allocate (values(80, 60), found(80, 60))
+    do concurrent (i=1:80, j=1:60)
+      values(i, j) = 280 + sin(0.1_real32 * i) + cos(0.2_real32 * j)
+    end do
+    values(1:30, :) = 280.0625_real32
+    call caesura_create(another, trim(path) // '.declared')
+    call caesura_define_field(another, 'sst', caesura_float32, shape(values), field, &
+      absolute=0.1_real64)
+    do n = 0, 1
+      call caesura_begin_iteration(another, n)
+      call caesura_begin_dump(another, 0.0_real64, 1.0_real64)
+      if (n == 0) call caesura_declare_missing(another, field, 280.0625_real64)
+      call caesura_put(another, field, values)
+      call caesura_end_iteration(another)
+    end do
+    call check(another%code == caesura_ok, 'a value is not declared missing')
+    call caesura_declare_missing(another, undefined, 1.0_real64, code)
+    call check(code == caesura_invalid_argument, 'a value is missing in no field')
+    call caesura_close(another)
+    call caesura_open(back, trim(path) // '.declared')
+    do n = 0, 1
+      call caesura_read(back, 'sst', n, found)
+      call check(all(found(1:30, :) == values(1:30, :)), 'a declared value has changed')
+      call check(all(abs(found(31:, :) - values(31:, :)) <= 0.1_real32), 'a value is too far off')
+    end do
     call caesura_close(back)
   end subroutine
 
