@@ -78,9 +78,12 @@ class FilterCodec final : public BlockCodec {
         if (Status status = check_arguments(chunk.size(), valid); !status.ok()) return status;
         EncodedBlock block;
         bool broken = true;
-        const codec::Mask mask = parts_.exact ? codec::Mask{} : missing_in(chunk);
+        const codec::ValueBits missing = parts_.exact ? codec::ValueBits{} : missing_in(chunk);
+        const bool too_many = missing.size() > codec::k_most_missing;
+        const codec::Mask mask =
+            too_many ? codec::Mask{} : codec::find_missing(chunk, dtype_, missing);
         // Whether missing values come back is seen by decoding them.
-        const bool may_lose = mask.missing > 0 && !parts_.verify;
+        const bool may_lose = too_many || (mask.missing > 0 && !parts_.verify);
         if (may_lose) {
             broken = false;
         } else if (!parts_.traits.screened || may_encode(parts_.traits, parts_.user, dtype_,
@@ -169,12 +172,12 @@ class FilterCodec final : public BlockCodec {
     }
 
     /// The declared values and suspects of a chunk.
-    codec::Mask missing_in(std::span<const std::byte> chunk) const {
+    codec::ValueBits missing_in(std::span<const std::byte> chunk) const {
         if (!codec::may_have_missing(dtype_) || bound_.kind == ErrorBound::Kind::lossless)
             return {};
         codec::ValueBits bits = missing_;
         codec::unite(bits, codec::look_for_missing(chunk, dtype_, missing_).suspects);
-        return codec::find_missing(chunk, dtype_, bits);
+        return bits;
     }
 
     bool judge(std::span<const std::byte> chunk, const Shape& valid,

@@ -19,6 +19,8 @@ namespace caesura::codec {
 
 /// The bits of values of one type, as numbers: ascending, each once.
 using ValueBits = std::vector<std::uint64_t>;
+/// As many values a mask can tell apart.
+constexpr std::size_t k_most_missing = 255;
 
 /// @param values  of the type, one after the other, any alignment.
 ValueBits bits_of(std::span<const std::byte> values, DType dtype);
@@ -54,7 +56,7 @@ struct Mask {
     std::uint64_t missing = 0;           ///< places
 };
 
-/// Without a missing place the mask has no runs. @param bits  at most 255.
+/// Without a missing place the mask has no runs. @param bits  at most k_most_missing.
 Mask find_missing(std::span<const std::byte> values, DType dtype, const ValueBits& bits);
 /// Put the missing values in their places. @param mask  of as many values.
 void put_missing(const Mask& mask, DType dtype, std::span<std::byte> values);

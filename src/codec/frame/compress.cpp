@@ -274,22 +274,26 @@ Status encode_own(Bytes values, DType dtype, const Shape& shape, const ErrorBoun
     return status.ok() ? seal(frame.bytes()) : status;
 }
 
-/// The frame of an array with missing values. Where that is longer than the values, a lossless one.
+/// The frame of an array with missing values. Where that is longer than the values, or a mask
+/// cannot have as many, a lossless one.
 Status encode_masked(Bytes values, const MaskedArray& array, FrameHeader header,
                      CompressOptions options, Output& frame) {
     options.missing = {};
     options.find_suspects = false;
-    const auto inside = compress(array.filled, header.dtype, header.shape, array.bound, options);
-    if (!inside.ok()) return inside.status();
-    header.version = k_masked_frame_version;
-    header.slabs = false;
     frame.clear();
-    write_masked_head(header, array.mask, frame);
-    if (frame.size() + inside->size() < header.header_bytes() + values.size()) {
-        frame.append(*inside);
-        return {};
+    if (!array.filled.empty()) {
+        const auto inside =
+            compress(array.filled, header.dtype, header.shape, array.bound, options);
+        if (!inside.ok()) return inside.status();
+        header.version = k_masked_frame_version;
+        header.slabs = false;
+        write_masked_head(header, array.mask, frame);
+        if (frame.size() + inside->size() < header.header_bytes() + values.size()) {
+            frame.append(*inside);
+            return {};
+        }
+        frame.clear();
     }
-    frame.clear();
     const auto exactly = compress(values, header.dtype, header.shape, lossless(), options);
     if (!exactly.ok()) return exactly.status();
     frame.append(*exactly);
@@ -440,10 +444,12 @@ Result<std::size_t> frame_in(std::span<std::byte> memory, std::size_t raw_bytes,
 }
 
 /// The frame of an array with missing values: the mask itself, and an estimate of what is inside.
-Result<Estimate> estimate_masked(const MaskedArray& array, FrameHeader header,
+Result<Estimate> estimate_masked(Bytes values, const MaskedArray& array, FrameHeader header,
                                  CompressOptions options) {
     options.missing = {};
     options.find_suspects = false;
+    if (array.filled.empty())
+        return estimate(values, header.dtype, header.shape, lossless(), options);
     auto found = estimate(array.filled, header.dtype, header.shape, array.bound, options);
     if (!found.ok()) return found;
     Output head;
@@ -465,7 +471,7 @@ Result<Estimate> estimate_whole(Bytes values, DType dtype, const Shape& shape,
         if (looks_masked(values.data(), dtype, whole, whole, bound, options)) {
             if (settings != nullptr) settings->reset();
             if (const auto array = without_missing(values, dtype, shape, bound, options, nullptr))
-                return estimate_masked(*array, request->header, options);
+                return estimate_masked(values, *array, request->header, options);
         }
         if (is_recoded(dtype)) {
             if (settings != nullptr) settings->reset();

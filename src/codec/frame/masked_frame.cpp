@@ -20,7 +20,6 @@ using Bytes = std::span<const std::byte>;
 using Kind = ErrorBound::Kind;
 
 constexpr std::size_t k_mask_version_at = 4, k_head_checksum_at = 8, k_head_checksum_end = 16;
-constexpr std::size_t k_most_values = 255;
 
 Status corrupt_mask(std::string what) {
     return {StatusCode::corrupt, "frame: mask: " + std::move(what)};
@@ -89,6 +88,7 @@ std::optional<MaskedArray> without_missing(Bytes values, DType dtype, const Shap
         if (range != nullptr && !is_short_float(dtype)) *range = found.range;
         unite(bits, found.suspects);
     }
+    if (bits.size() > k_most_missing) return MaskedArray{{}, {}, bound};
     MaskedArray array{find_missing(values, dtype, bits), {}, bound};
     if (array.mask.missing == 0) return std::nullopt;
     array.filled.assign(values.begin(), values.end());
@@ -146,7 +146,7 @@ Result<MaskedLayout> read_masked(Bytes frame) {
                       fmt::format("frame: it is longer than the {} bytes given", frame.size()));
     };
     if (reader.ended_early()) return ends_early();
-    if (values < 1 || values > k_most_values || nothing != 0)
+    if (values < 1 || values > k_most_missing || nothing != 0)
         return corrupt_mask(fmt::format("{} missing values", values));
     const std::uint64_t count = header->shape.count();
     if (layout.missing < 1 || layout.missing > count || layout.runs < 1 || layout.runs > count)

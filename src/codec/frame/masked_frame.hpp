@@ -16,7 +16,8 @@ namespace caesura::codec {
 /// An array taken apart.
 struct MaskedArray {
     Mask mask;
-    std::vector<std::byte> filled;  ///< the values, holes filled
+    /// The values, holes filled. Empty: more values are missing than a mask can tell apart.
+    std::vector<std::byte> filled;
     /// What the filled array is held to, so that the others keep what was asked for.
     ErrorBound bound;
 };

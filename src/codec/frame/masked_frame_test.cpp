@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -213,6 +214,31 @@ TEST(MaskedFrame, several_fills_and_nan_in_one_array_are_all_exact) {
     EXPECT_TRUE(sea_and_land(values, decoded, 1e20F).second);
     EXPECT_TRUE(sea_and_land(values, decoded, -9999.0F).second);
     EXPECT_TRUE(sea_and_land(values, decoded, std::numeric_limits<float>::quiet_NaN()).second);
+}
+
+TEST(MaskedFrame, more_missing_values_than_a_mask_tells_apart_are_all_exact) {
+    // 255 declared ones and a suspect.
+    const Shape shape{64, 96};
+    auto values = ocean<float>(shape, 1e20F, 0.3, 9);
+    std::vector<float> declared;
+    for (int i = 0; i < 255; ++i)
+        values[static_cast<std::size_t>(i) * 20 + 95] =
+            declared.emplace_back(280.0F + 0.01F * static_cast<float>(i));
+    CompressOptions options;
+    options.missing = std::as_bytes(std::span(declared));
+    for (const ErrorBound& bound : {relative(1e-2), absolute(0.5)}) {
+        const Bytes decoded =
+            masked_round_trip(raw_bytes_of(values), float32, shape, bound, options);
+        ASSERT_EQ(decoded.size(), values.size() * sizeof(float));
+        std::vector<float> back(values.size());
+        std::memcpy(back.data(), decoded.data(), decoded.size());
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (values[i] == 1e20F || std::ranges::count(declared, values[i]) > 0)
+                wrong += back[i] == values[i] ? 0 : 1;
+        EXPECT_EQ(wrong, 0u);
+        EXPECT_TRUE(estimate(raw_bytes_of(values), float32, shape, bound, options).ok());
+    }
 }
 
 TEST(MaskedFrame, filled_holes_stay_within_the_range_of_the_others) {
