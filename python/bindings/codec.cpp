@@ -60,8 +60,8 @@ nb::bytes frame_of(std::size_t raw_bytes, const Compress& compress) {
 nb::bytes codec_compress(const Input& values, const std::string& dtype,
                          const std::vector<std::uint64_t>& shape, const Bound& bound,
                          const std::string& mode, const TableSet* tables,
-                         TableStatistics* statistics, bool checksum, int threads,
-                         bool drift_check) {
+                         TableStatistics* statistics, bool checksum, int threads, bool drift_check,
+                         const Input& missing) {
     CompressOptions options = to_options(mode, tables);
     const DType type = by_name("dtype", dtype, k_dtypes);
     const Shape extents = to_shape(shape);
@@ -71,6 +71,7 @@ nb::bytes codec_compress(const Input& values, const std::string& dtype,
     options.checksum = checksum;
     options.threads = threads;
     options.drift_check = drift_check;
+    options.missing = bytes_of(missing);
     nb::bytes frame = frame_of(values.size(), [&](std::span<std::byte> memory) {
         return compress_into(memory, bytes_of(values), type, extents, limit, options);
     });
@@ -98,9 +99,11 @@ void codec_decompress(const Input& frame, const Output& values, const TableSet* 
 
 std::uint64_t codec_estimate(const Input& values, const std::string& dtype,
                              const std::vector<std::uint64_t>& shape, const Bound& bound,
-                             const std::string& mode, const TableSet* tables, int threads) {
+                             const std::string& mode, const TableSet* tables, int threads,
+                             const Input& missing) {
     CompressOptions options = to_options(mode, tables);
     options.threads = threads;
+    options.missing = bytes_of(missing);
     const DType type = by_name("dtype", dtype, k_dtypes);
     const Shape extents = to_shape(shape);
     const ErrorBound limit = to_bound(bound);
@@ -136,6 +139,7 @@ nb::dict codec_info(const Input& frame) {
     out["regions"] = info.regions;
     out["checksum"] = info.checksum;
     out["exact_values"] = info.exact_values;
+    out["missing_values"] = info.missing_values;
     return out;
 }
 
@@ -162,14 +166,14 @@ void bind_frames(nb::module_& module) {
     module.def("codec_compress", &codec_compress, nb::arg("values"), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("bound"), nb::kw_only(), nb::arg("mode"),
                nb::arg("tables").none(), nb::arg("statistics").none(), nb::arg("checksum"),
-               nb::arg("threads"), nb::arg("drift_check"));
+               nb::arg("threads"), nb::arg("drift_check"), nb::arg("missing"));
     module.def("codec_compress_bytes", &codec_compress_bytes, nb::arg("values"), nb::kw_only(),
                nb::arg("value_bytes"), nb::arg("checksum"));
     module.def("codec_decompress", &codec_decompress, nb::arg("frame"), nb::arg("values"),
                nb::kw_only(), nb::arg("tables").none(), nb::arg("threads"));
     module.def("codec_estimate", &codec_estimate, nb::arg("values"), nb::arg("dtype"),
                nb::arg("shape"), nb::arg("bound"), nb::kw_only(), nb::arg("mode"),
-               nb::arg("tables").none(), nb::arg("threads"));
+               nb::arg("tables").none(), nb::arg("threads"), nb::arg("missing"));
     module.def("codec_info", &codec_info, nb::arg("frame"));
 }
 

@@ -57,6 +57,7 @@ __all__ = [
 
 _FRAME_AXES = 4
 _LARGEST_VALUE_BYTES = 65536
+_MOST_MISSING = 255
 _NPY_MAGIC = b"\x93NUMPY"
 _NPY_VERSION = (3, 0)  # the one in UTF-8
 _NPY_LIMIT_BYTES = 65536  # what is read without knowing who wrote it
@@ -77,6 +78,7 @@ class FrameInfo:
     slabs: int  # parts that threads can decode
     regions: int  # with settings of their own
     exact_values: int  # values that were stored as they are
+    missing_values: int  # places of missing values
     checksum: bool
     version: int
 
@@ -91,6 +93,7 @@ def compress(
     checksum: bool = True,
     statistics: TableStatistics | None = None,
     drift_check: bool = True,
+    missing: Any = None,
 ) -> bytes:
     """Compress an array: numpy, or what has DLPack; any strides; copied only if not contiguous.
 
@@ -106,8 +109,11 @@ def compress(
     statistics: where to count what was coded.
     drift_check: give blocks that `tables` do not fit tables of their own. Off: to measure what that
     saves.
+    missing: a value or several, at most 255, that mark places without data, as converted to the
+    array's type, which must have them: bit for bit, and in no range. A masked array of numpy has
+    its fill_value at masked places, which are missing.
 
-    Raises ValueError (bound, mode, type with Python objects), OSError (memory).
+    Raises ValueError (bound, mode, missing, type with Python objects), OSError (memory).
     """
     kind = as_bound(bound)
     values = _as_values(array)
@@ -125,6 +131,7 @@ def compress(
             checksum=checksum,
             threads=threads or 0,
             drift_check=drift_check,
+            missing=_missing_bytes(typed.dtype, array, missing),
         )
     else:
         frame = _core.codec_compress_bytes(
@@ -165,6 +172,7 @@ def estimate(
     tables: TableSet | None = None,
     *,
     threads: int | None = None,
+    missing: Any = None,
 ) -> int:
     """How many bytes compress() would give, from a sample: about 0.1 ms for 8 MiB.
 
@@ -185,6 +193,7 @@ def estimate(
             mode=mode,
             tables=tables,
             threads=threads or 0,
+            missing=_missing_bytes(typed.dtype, array, missing),
         )
     return header + _estimate_bytes(_flat_bytes(values), _value_bytes(values))
 
@@ -204,6 +213,7 @@ def info(data: Any) -> FrameInfo:
         slabs=about["slabs"],
         regions=about["regions"],
         exact_values=about["exact_values"],
+        missing_values=about["missing_values"],
         checksum=about["checksum"],
         version=about["version"],
     )
@@ -246,6 +256,23 @@ def _parts_of(values: np.ndarray) -> np.ndarray:
     """All real parts of complex numbers, then all imaginary ones."""
     shape = _frame_shape(values.shape, _FRAME_AXES - 1)
     return np.stack([values.real.reshape(shape), values.imag.reshape(shape)])
+
+
+def _missing_bytes(dtype: np.dtype, array: Any, missing: Any) -> np.ndarray:
+    """The missing values in the array's type, as bytes; none of a type without a bound."""
+    named = [] if missing is None else list(np.atleast_1d(missing))
+    if np.ma.is_masked(array):
+        named.append(array.fill_value)
+    if not named or not _is_lossy_type(dtype):
+        return np.empty(0, np.uint8)
+    if len(named) > _MOST_MISSING:
+        raise ValueError(f"{len(named)} missing values; at most {_MOST_MISSING} can be declared")
+    with np.errstate(over="ignore"):
+        values = np.array([np.real(one) for one in named]).astype(dtype)
+    for one, value in zip(named, values, strict=True):
+        if np.isinf(value) and not np.isinf(one):
+            raise ValueError(f"missing value {one}: {dtype} has no such value")
+    return values.view(np.uint8)
 
 
 def _frame_shape(shape: tuple[int, ...], most: int = _FRAME_AXES) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ import caesura
 import h5py
 import numpy as np
 import pytest
+from caesura import codec
 
 RELATIVE = 1e-3
 
@@ -93,3 +94,31 @@ def test_integers_have_the_attribute_alone(tmp_path):
         dataset = file["/data/0/meshes/mask"]
         assert dataset.attrs["_FillValue"] == -999
         assert np.array_equal(dataset[...], values)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex64, ">f4"])
+def test_the_codec_by_itself_is_told_what_is_missing(dtype):
+    values, land = ocean(280.0, dtype)  # amid the sea: nothing would suspect it
+    values = values + 1j * values if values.dtype.kind == "c" else values  # a range of both parts
+    for bound in (caesura.absolute(2.0), caesura.relative(0.05)):
+        data = codec.compress(values, bound, missing=280)
+        read = codec.decompress(data)
+        assert np.all(read[land] == values[land])
+        assert np.abs((read - values).real).max() <= 2.0
+        assert codec.info(data).missing_values >= land.sum()
+        assert len(data) < values.nbytes / 4
+        assert codec.estimate(values, bound, missing=280) > 0
+    masked = np.ma.masked_array(np.where(land, -300, values), mask=land, fill_value=1e4)
+    read = codec.decompress(codec.compress(masked.astype(dtype), 0.5))
+    assert np.all(read[land] == 1e4)
+    assert np.abs((read - values).real)[~land].max() <= 0.5
+
+
+def test_the_codec_refuses_a_missing_value_that_the_type_has_not():
+    values = np.arange(100, dtype=np.float32)
+    with pytest.raises(ValueError, match=r"1e\+300.*float32"):
+        codec.compress(values, 1e-3, missing=[0, 1e300])
+    with pytest.raises(ValueError, match="256 missing values"):
+        codec.compress(values, 1e-3, missing=np.arange(256))
+    whole = np.arange(100)
+    assert np.array_equal(codec.decompress(codec.compress(whole, 1, missing=5)), whole)
