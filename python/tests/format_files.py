@@ -134,6 +134,61 @@ def attributes(folder: Path) -> None:
                 dump.put(field, values_of(name, np.float32, 5))
 
 
+NETCDF = float(np.float32(9.969209968386869e36))
+# Type, options, and what land has.
+MISSING = {
+    "declared": (np.float32, {"relative": 1e-3, "missing": -9999}, -9999),
+    "two": (np.float64, {"absolute": 1e-2, "missing": [-9999, 2.5]}, 2.5),
+    "suspected": (np.float32, {"relative": 1e-3}, NETCDF),
+    "nan": (np.float64, {"absolute": 1e-3}, np.nan),
+    "half": (np.float16, {"absolute": 0.5, "missing": 999}, 999),
+    "fast": (np.float32, {"absolute": 1e-2, "codec": "caesura:fast", "missing": 3}, 3),
+    "strong": (np.float64, {"relative": 1e-3, "codec": "caesura:strong"}, 1e20),
+    "planes": (np.float32, {"absolute": 1e-2, "codec": "caesura:planes"}, 1e20),
+    "regions": (np.float32, {"absolute": 1e-2, "codec": "caesura:regions"}, 1e20),
+    "psnr": (np.float32, {"bound": caesura.psnr(60), "missing": 1e20}, 1e20),
+    "pointwise": (np.float32, {"bound": caesura.pointwise_relative(1e-3)}, -9999),
+    "wave": (np.complex64, {"absolute": 1e-2, "missing": 7}, 7),
+    "exact": (np.float32, {"lossless": True, "missing": -9999}, -9999),
+    "rounded": (np.float32, {"absolute": 1e-2, "codec": "round+zstd", "missing": 3}, 3),
+    "count": (np.int32, {"missing": -1}, -1),
+    "masked": (np.float32, {"absolute": 1e-2}, 5),
+}
+
+
+def with_land(name: str, dtype: type, step: int, fill: float) -> np.ndarray:
+    """A sea, and land that has this value."""
+    values = values_of(name, np.float64, step)
+    k, j, i = np.indices(SHAPE)
+    values[i * 3 < k + j + step] = fill
+    return values.astype(dtype)
+
+
+def missing(folder: Path) -> None:
+    """Missing values of every kind: one or several declared, suspected, NaN, with a put; in every
+    mode of the codec, and under codecs of others."""
+    with caesura.Writer(folder / "missing.h5", **QUIET) as writer:
+        defined = {
+            name: writer.define_field(name, dtype, SHAPE, **how)
+            for name, (dtype, how, _) in MISSING.items()
+        }
+        for n in (0, 1):
+            with writer.iteration(n) as iteration:
+                dump = iteration.begin_dump(time=n)
+                for name, (dtype, _, fill) in MISSING.items():
+                    values = with_land(name, dtype, n, fill)
+                    if name == "masked":
+                        values = np.ma.masked_equal(values, fill)
+                    dump.put(defined[name], values)
+    own_paths = {"layout": "/step_%06T/{field}", **QUIET}
+    with caesura.Writer(folder / "missing_layout.h5", **own_paths) as writer:
+        fields = {
+            "rho": (np.float32, {"absolute": 1e-3, "missing": -9999}),
+            "two": (np.float32, {"absolute": 1e-3, "missing": [-9999, 1e20]}),
+        }
+        written(writer, fields, [3])
+
+
 def layout(folder: Path) -> None:
     """Paths of one's own."""
     with caesura.Writer(folder / "layout.h5", layout="/step_%06T/{field}", **QUIET) as writer:
@@ -240,8 +295,8 @@ def has_connector() -> bool:
 # By name; each makes files that begin with its name.
 MAKERS: dict[str, Callable[[Path], None]] = {
     make.__name__: make
-    for make in (codecs, types, places, patches, particles, attributes, layout, series, appended,
-                 restored, ranks, connector)
+    for make in (codecs, types, places, patches, particles, attributes, missing, layout, series,
+                 appended, restored, ranks, connector)
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -20,9 +20,10 @@ from pathlib import Path
 
 import caesura
 import hdf5plugin
+import numpy as np
 import pytest
 from format_contents import checksum, contents
-from format_files import MAKERS, has_connector
+from format_files import MAKERS, MISSING, has_connector, with_land
 
 ROOT = Path(__file__).resolve().parents[2]
 FROZEN = ROOT / "tests" / "golden" / "version_1"
@@ -75,6 +76,20 @@ def test_a_golden_file_reads_with_todays_reader(tmp_path, name):
         assert checksum(values) == said["sha256"], path
         compared += 1
     assert compared > 0
+
+
+def test_missing_values_of_the_golden_file_are_exact_and_the_others_within_their_bounds(tmp_path):
+    with caesura.open(unpacked("missing.h5", tmp_path)) as file:
+        for n in (0, 1):
+            for name, (dtype, how, fill) in MISSING.items():
+                found, true = file[f"/data/{n}/meshes/{name}"][...], with_land(name, dtype, n, fill)
+                land = np.isnan(true) if np.isnan(fill) else true == dtype(fill)
+                assert np.count_nonzero(land) > 100, name
+                assert found[land].tobytes() == true[land].tobytes(), name
+                sea = true[~land].astype(np.complex128)
+                error = np.abs(found[~land].astype(np.complex128) - sea)
+                limit = how.get("absolute", how.get("relative", 1e-2) * np.ptp(sea.real))
+                assert error.max() <= limit * 1.5, name  # complex numbers: each part
 
 
 @pytest.fixture(scope="module")
