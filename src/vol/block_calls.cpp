@@ -6,6 +6,7 @@
 #include "vol/chunk_calls.hpp"
 #include "vol/filtered.hpp"
 #include "vol/found_datasets.hpp"
+#include "vol/transformed.hpp"
 
 namespace caesura::vol {
 namespace {
@@ -202,8 +203,8 @@ Status find_blocks(Object& opened) {
         dataset.block = blocks->find(native);
     if (dataset.block == nullptr && opened.file->may_hold_blocks())
         if (Status status = find_stored(opened, native); !status.ok()) return status;
-    if (dataset.block != nullptr && dataset.block->creation.ok())
-        dataset.creation = Handle(H5Pcopy(dataset.block->creation.get()), H5Pclose);
+    if (dataset.block != nullptr && dataset.block->creation.ok() && !dataset.creation().ok())
+        dataset.open->creation = Handle(H5Pcopy(dataset.block->creation.get()), H5Pclose);
     return {};
 }
 
@@ -225,6 +226,15 @@ Status read_blocks(const Object& object, hid_t memory_type, hid_t memory_space, 
     auto selected = select(dataset, memory_space, file_space);
     if (!selected.ok()) return selected.status();
     selected->together = together;
+    // HDF5 transforms what lies in chunks, fill values too, and nothing where there is no chunk.
+    if (dataset.asked != nullptr && has_transform(transfer)) {
+        selected->transforms_all = dataset.asked->count() > 0;
+        if (!selected->transforms_all) {
+            Handle plain = without_transform(transfer);
+            transfer = plain.get();
+            object.file->keep_transfer(std::move(plain));
+        }
+    }
     return object.file->blocks_or_null()->read(dataset, {object.under, H5I_DATASET}, *selected,
                                                memory, memory_type, transfer);
 }

@@ -41,8 +41,9 @@ struct Selected {
     store::Handle own_memory, own_file;  ///< of these, what is not the application's
     std::uint64_t count = 0;
     Selection memory;
-    Picked picked;          ///< in the file
-    bool together = false;  ///< by all ranks; a read after everything was committed
+    Picked picked;                ///< in the file
+    bool together = false;        ///< by all ranks; a read after everything was committed
+    bool transforms_all = false;  ///< a read's data transform, also where there is no block
 };
 
 class BlockIo {

@@ -83,7 +83,7 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, const Select
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     const auto near = pieces_near(dataset, selected);
-    if (near.empty()) {  // all of it lies in the file
+    if (near.empty() && !selected.transforms_all) {  // all of it lies in the file
         if (Status status = check_settled(dataset, selected, near); !status.ok()) return status;
         if (dataset.native.read(memory_type, selected.memory_space, selected.file_space, transfer,
                                 memory) < 0)

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "vol/block_calls.hpp"
+#include "vol/chunk_calls.hpp"
 #include "vol/filtered.hpp"
 #include "vol/found_datasets.hpp"
 #include "vol/quantities.hpp"
@@ -138,17 +141,18 @@ Fate fate_of(CapturedFile& file, const DatasetFacts& facts, hid_t type, hid_t cr
 }  // namespace
 
 Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset) {
-    if (H5Pget_chunk_cache(access, &dataset.cache_slots, &dataset.cache_bytes,
-                           &dataset.cache_preemption) < 0)
+    OpenDataset& open = *dataset.open;
+    if (H5Pget_chunk_cache(access, &open.cache_slots, &open.cache_bytes, &open.cache_preemption) <
+        0)
         return {};
     const bool default_list = access == H5P_DATASET_ACCESS_DEFAULT;
     if (default_list && file.default_lists.access.ok()) return share(file.default_lists.access);
     Handle copy(H5Pcopy(access), H5Pclose);
     // Without filters, a chunk in a cache would be written whole, with bytes of other ranks. One
     // process has its cache; the file's access list has lost it, so that it is set here.
-    const std::size_t bytes = file.shared() ? 0 : dataset.cache_bytes;
+    const std::size_t bytes = file.shared() ? 0 : open.cache_bytes;
     if (!copy.ok() ||
-        H5Pset_chunk_cache(copy.get(), dataset.cache_slots, bytes, dataset.cache_preemption) < 0)
+        H5Pset_chunk_cache(copy.get(), open.cache_slots, bytes, open.cache_preemption) < 0)
         return {};
     if (!default_list) return copy;
     file.default_lists.access = std::move(copy);
@@ -162,7 +166,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     PreparedDataset prepared;
     prepared.dataset = std::make_shared<CapturedDataset>();
     CapturedDataset& dataset = *prepared.dataset;
-    dataset.creation = keep(creation);
+    dataset.open->creation = keep(creation);
+    dataset.open->since_made = true;
     prepared.access = image_access(file, access, dataset);
     const DatasetFacts facts = facts_of(path_at(at, location, name), type, space, creation);
     const Fate fate = fate_of(file, facts, type, creation);
@@ -205,7 +210,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
         return prepared;
     }
     const bool drops_filters = file.shared() && facts.filters > 0;
-    bool ok = dataset.creation.ok() && prepared.creation.ok() && prepared.access.ok();
+    bool ok = dataset.creation().ok() && prepared.creation.ok() && prepared.access.ok();
     // Nobody but HDF5 runs them, which would need each chunk whole on one process.
     if (drops_filters) ok = ok && H5Premove_filter(prepared.creation.get(), H5Z_FILTER_ALL) >= 0;
     if (!shares_list && plain && !facts.external && (drops_filters || facts.filters == 0))
@@ -220,8 +225,28 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     return prepared;
 }
 
+Status note_open(const Object& made) {
+    const CapturedDataset& dataset = *made.dataset;
+    const auto token = dataset.block != nullptr ? Result<H5O_token_t>(dataset.block->token)
+                                                : token_of({made.under, H5I_DATASET});
+    if (!token.ok()) return token.status();
+    auto& open = made.file->open_datasets;
+    open[key_of_token(*token)] = dataset.open;
+    // A file may have many that were open once.
+    if (std::has_single_bit(open.size()))
+        std::erase_if(open, [](const auto& one) { return one.second.expired(); });
+    return {};
+}
+
 void inspect_dataset(Object& opened) {
     CapturedDataset& dataset = *opened.dataset;
+    if (const auto token = token_of({opened.under, H5I_DATASET}); token.ok()) {
+        auto& known = opened.file->open_datasets[key_of_token(*token)];
+        if (auto open = known.lock())
+            dataset.open = std::move(open);
+        else
+            known = dataset.open;
+    }
     const Status blocks = find_blocks(opened);
     if (dataset.block != nullptr) return;
     H5VL_dataset_get_args_t args{};
@@ -249,31 +274,64 @@ void inspect_dataset(Object& opened) {
 }
 
 void inspect_without_list(Object& opened) {
-    auto dataset = std::make_shared<CapturedDataset>();
-    dataset->cache_slots = H5D_CHUNK_CACHE_NSLOTS_DEFAULT;
-    dataset->cache_bytes = H5D_CHUNK_CACHE_NBYTES_DEFAULT;
-    dataset->cache_preemption = H5D_CHUNK_CACHE_W0_DEFAULT;
-    opened.dataset = std::move(dataset);
+    opened.dataset = std::make_shared<CapturedDataset>();
     inspect_dataset(opened);
 }
 
+namespace {
+
+/// Some filters set parameters of their own when HDF5 makes a dataset.
+hid_t as_hdf5_keeps(const Object& on, hid_t given) {
+    if (H5Pget_nfilters(given) > 0 && on.dataset->block != nullptr &&
+        on.dataset->block->asked != nullptr)
+        return creation_list_of_twin(*on.dataset->block);
+    return H5Pcopy(given);
+}
+
+/// Parallel HDF5 allocates at once what has no filters. It tells so once the dataset is opened
+/// again, and before that if it had to change what was given of the fill value.
+/// @param list  the one that is told, so far.
+bool tells_early(const Object& on, hid_t list) {
+    const hid_t given = on.dataset->creation().get();
+    if (H5Pget_nfilters(given) > 0 || H5Pget_driver(on.file->access()) != H5FD_MPIO) return false;
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    H5D_fill_time_t before = H5D_FILL_TIME_ERROR, after = H5D_FILL_TIME_ERROR;
+    H5Pfill_value_defined(given, &defined);
+    H5Pget_fill_time(given, &before);
+    H5Pget_fill_time(list, &after);
+    return !on.dataset->open->since_made || defined == H5D_FILL_VALUE_USER_DEFINED ||
+           before != after;
+}
+
+}  // namespace
+
 hid_t asked_creation(const Object& on) {
     const CapturedDataset& dataset = *on.dataset;
-    const hid_t given = dataset.creation.get();
+    const bool has_given = dataset.creation().ok();
+    const hid_t given = dataset.creation().get();
     const bool is_replaced = dataset.block != nullptr && !dataset.block->filtered;
-    const bool as_given = dataset.creation.ok() && (is_replaced || dataset.drops_filters);
-    const hid_t list =
-        as_given ? H5Pcopy(given) : ask_dataset(on.under, H5VL_DATASET_GET_DCPL).release();
+    const bool as_given = has_given && (is_replaced || dataset.drops_filters);
+    const hid_t list = as_given ? as_hdf5_keeps(on, given)
+                                : ask_dataset(on.under, H5VL_DATASET_GET_DCPL).release();
     if (list < 0) return list;
     unsigned most = k_default_most, least = k_default_least;
-    if (dataset.creation.ok() && !keeps_ours_in_header(given))
-        H5Pget_attr_phase_change(given, &most, &least);
-    if (dataset.creation.ok() || keeps_ours_in_header(list))
-        H5Pset_attr_phase_change(list, most, least);
+    if (has_given && !keeps_ours_in_header(given)) H5Pget_attr_phase_change(given, &most, &least);
+    if (has_given || keeps_ours_in_header(list)) H5Pset_attr_phase_change(list, most, least);
     H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;
-    if (dataset.creation.ok() && !as_given && H5Pget_alloc_time(given, &time) >= 0)
+    if (has_given && tells_early(on, list))
+        H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY);
+    else if (has_given && !as_given && H5Pget_alloc_time(given, &time) >= 0)
         H5Pset_alloc_time(list, time);
     return list;
+}
+
+herr_t tell_chunk_cache(const Object& on, hid_t access) {
+    // HDF5 knows no cache of what is not chunked.
+    if (!is_chunked(on))
+        return H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT,
+                                  H5D_CHUNK_CACHE_NBYTES_DEFAULT, H5D_CHUNK_CACHE_W0_DEFAULT);
+    const OpenDataset& open = *on.dataset->open;
+    return H5Pset_chunk_cache(access, open.cache_slots, open.cache_bytes, open.cache_preemption);
 }
 
 bool is_chunked(const Object& on) {

@@ -8,12 +8,20 @@
 
 namespace caesura::vol {
 
+/// What HDF5 has once of a dataset, however many identifiers are open on it.
+struct OpenDataset {
+    store::Handle creation;   ///< as the application gave it; invalid: as it lies in the file
+    bool since_made = false;  ///< it has been open since then
+    /// The application's own chunk cache; what the library is given is another.
+    std::size_t cache_slots = H5D_CHUNK_CACHE_NSLOTS_DEFAULT;
+    std::size_t cache_bytes = H5D_CHUNK_CACHE_NBYTES_DEFAULT;
+    double cache_preemption = H5D_CHUNK_CACHE_W0_DEFAULT;
+};
+
 struct CapturedDataset {
     std::shared_ptr<BlockIo::Dataset> block;  ///< it becomes blocks; or null
-    store::Handle creation;  ///< as the application gave it; invalid: as it lies in the file
-    /// The application's own chunk cache; what the library is given is another.
-    std::size_t cache_slots = 0, cache_bytes = 0;
-    double cache_preemption = 0;
+    std::shared_ptr<OpenDataset> open = std::make_shared<OpenDataset>();
+    const store::Handle& creation() const { return open->creation; }
     /// Why its data cannot be written, or read, while the file is captured; empty: they can.
     std::string why_not_written, why_not_read;
     bool drops_filters = false;      ///< the application's, which its ranks cannot run together
@@ -38,10 +46,15 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
                                         hid_t access);
 /// The access list for the image; fills in the application's chunk cache. Invalid on failure.
 store::Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset);
+/// After a dataset was made. Errors: internal.
+Status note_open(const Object& made);
 /// After a dataset that exists was opened.
 void inspect_dataset(Object& opened);
 /// The same for one that was opened without an access list of its own.
 void inspect_without_list(Object& opened);
+
+/// Into the list that HDF5 gives of the image. The chunk cache is that of the first open.
+herr_t tell_chunk_cache(const Object& dataset, hid_t access);
 
 /// The creation list that HDF5 would give back: as the application gave it, with what HDF5 makes of
 /// it. The caller's; negative with HDF5's errors on the stack.

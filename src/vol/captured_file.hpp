@@ -56,6 +56,7 @@ struct FileCall {
 
 class BlockIo;
 class ImageTree;
+struct OpenDataset;
 struct NativeObject;
 
 class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
@@ -112,6 +113,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
         const auto outer = mounted_on.lock();
         return outer != nullptr && outer->uses() > 0;
     }
+    /// Its datasets that are open, by token (key_of_token).
+    std::map<std::string, std::weak_ptr<OpenDataset>> open_datasets;
     /// Files that external links of this one led to, open until it is closed.
     std::map<FileIdentity, hid_t> linked;
 

@@ -49,7 +49,7 @@ class Twin {
                               H5Dclose);
     }
     bool ok() const { return dataset_.ok(); }
-    hid_t space() const { return space_.get(); }
+    hid_t creation() const { return H5Dget_create_plist(dataset_.get()); }
 
     /// Values of a part of the chunk, dense. @param count  of the part, which begins where it does.
     bool write(const Extents& count, const std::vector<std::byte>& values) {
@@ -299,6 +299,10 @@ void make_asked_chunks(const Object& made, hid_t space) {
                           ? AskedChunks::Space::one_by_one
                           : AskedChunks::Space::at_first_write;
     dataset.asked = std::make_shared<AskedChunks>(std::move(dims), std::move(chunk), when);
+}
+
+hid_t creation_list_of_twin(const BlockDataset& dataset) {
+    return Twin(dataset, *dataset.asked).creation();
 }
 
 bool answers_for_chunks(const Object& on) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "vol/asked_chunks.hpp"
+#include "vol/block_dataset.hpp"
 #include "vol/object.hpp"
 
 namespace caesura::vol {
@@ -23,6 +24,10 @@ bool answers_for_chunks(const Object& dataset);
 /// Errors: invalid_argument (the application made it without chunks; no chunk begins there),
 /// those of reading and writing.
 herr_t answer_for_chunks(const Object& dataset, const H5VL_optional_args_t& call);
+
+/// Of a dataset with filters that was made as blocks: the list that HDF5 would give back, with the
+/// parameters that filters set for themselves. The caller's; negative with HDF5's errors.
+hid_t creation_list_of_twin(const BlockDataset& dataset);
 
 /// H5Dget_space_status of the layout that the application asked for.
 H5D_space_status_t asked_space_status(const AskedChunks& asked);

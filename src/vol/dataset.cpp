@@ -9,6 +9,7 @@
 #include "vol/block_calls.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/chunk_calls.hpp"
+#include "vol/chunk_offsets.hpp"
 #include "vol/forward.hpp"
 #include "vol/other_sources.hpp"
 
@@ -68,8 +69,8 @@ void say_actual_io(const Transfer<Buffer>& call, hid_t transfer, bool collective
     for (std::size_t i = 0; i < call.count; ++i) {
         const Object& one = call.object(i);
         if (one.file == nullptr) return;
-        const bool chunked = one.dataset != nullptr && one.dataset->creation.ok() &&
-                             H5Pget_layout(one.dataset->creation.get()) == H5D_CHUNKED;
+        const bool chunked = one.dataset != nullptr && one.dataset->creation().ok() &&
+                             H5Pget_layout(one.dataset->creation().get()) == H5D_CHUNKED;
         (chunked ? actual.chunked : actual.contiguous) = true;
     }
     say_actual_io(transfer, actual);
@@ -292,18 +293,17 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
                                       transfer, request_slot);
         });
         if (made->under == nullptr) return nullptr;
-        if (block_of(*made) != nullptr)
-            if (const Status status = adopt_blocks(*made, space, prepared->filtered);
-                !status.ok()) {
-                H5VLdataset_close(made->under, made->connector, transfer, nullptr);
-                // Closing lists clears the error stack.
-                made.reset();
-                prepared->dataset.reset();
-                prepared->creation.reset();
-                prepared->access.reset();
-                return fail<void*>(status);
-            }
-        return made.release();
+        Status status;
+        if (block_of(*made) != nullptr) status = adopt_blocks(*made, space, prepared->filtered);
+        if (status.ok()) status = note_open(*made);
+        if (status.ok()) return made.release();
+        H5VLdataset_close(made->under, made->connector, transfer, nullptr);
+        // Closing lists clears the error stack.
+        made.reset();
+        prepared->dataset.reset();
+        prepared->creation.reset();
+        prepared->access.reset();
+        return fail<void*>(status);
     });
 }
 
@@ -371,13 +371,7 @@ herr_t dataset_get(void* object, H5VL_dataset_get_args_t* args, hid_t transfer,
     if (asked < 0 || answered) return answered.value_or(asked);
     const herr_t status = OnObject<H5VLdataset_get>::call(object, args, transfer, request_slot);
     if (status < 0 || dataset == nullptr || args->op_type != H5VL_DATASET_GET_DAPL) return status;
-    // HDF5 knows no cache of what is not chunked.
-    const hid_t list = args->args.get_dapl.dapl_id;
-    if (!is_chunked(object_of(object)))
-        return H5Pset_chunk_cache(list, H5D_CHUNK_CACHE_NSLOTS_DEFAULT,
-                                  H5D_CHUNK_CACHE_NBYTES_DEFAULT, H5D_CHUNK_CACHE_W0_DEFAULT);
-    return H5Pset_chunk_cache(list, dataset->cache_slots, dataset->cache_bytes,
-                              dataset->cache_preemption);
+    return tell_chunk_cache(object_of(object), args->args.get_dapl.dapl_id);
 }
 
 /// H5Dset_extent may allocate chunks, on all ranks alike.
@@ -412,15 +406,15 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
                         void** request_slot) {
     return guarded([&] {
         const Object& on = object_of(object);
+        clear_chunk_outputs(*args);
         if (on.file == nullptr)
             return OnObject<H5VLdataset_optional>::call(object, args, transfer, request_slot);
         if (args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE && on.dataset != nullptr &&
-            on.dataset->creation.ok() && H5Pget_nfilters(on.dataset->creation.get()) > 0 &&
+            on.dataset->creation().ok() && H5Pget_nfilters(on.dataset->creation().get()) > 0 &&
             on.file->shared())
             return fail({StatusCode::unsupported,
                          on.file->name() + ": chunks that the application has filtered cannot be "
                                            "written by several processes"});
-        clear_chunk_outputs(*args);
         if (is_about_chunks(args->op_type) && answers_for_chunks(on))
             return answer_for_chunks(on, *args);
         // HDF5 itself looks at what is stored.
@@ -428,6 +422,7 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
             if (const Status status = on.file->settle_alone(through(on), "a call on its chunks");
                 !status.ok())
                 return fail(status);
+        if (has_wrong_offsets(on, args->op_type)) return answer_with_offsets(on, *args);
         const ImageTransfer moving = image_transfer(on.file.get(), transfer);
         const std::shared_ptr<CapturedFile> file = on.file;
         const herr_t status =

@@ -346,6 +346,10 @@ herr_t leave_pending(Object* closed, const std::shared_ptr<CapturedFile>& file) 
     return 0;
 }
 
+herr_t close_natively(void* under, hid_t, hid_t transfer, void** request_slot) {
+    return native_files::close(under, transfer, request_slot);
+}
+
 /// Committed before it is closed: what cannot be written is an error while the file is still open,
 /// and a close that fails (objects are open, close degree SEMI) leaves a file that can be used.
 herr_t file_close(void* object, hid_t transfer, void** request_slot) {
@@ -354,10 +358,9 @@ herr_t file_close(void* object, hid_t transfer, void** request_slot) {
         const std::shared_ptr<CapturedFile> file = closed.file;
         if (file != nullptr && is_forked()) return 0;
         if (file == nullptr || !closed.is_use_of_file) {
-            void* const use = closed.is_use_of_file ? closed.under : nullptr;
-            const herr_t status = Closes<H5VLfile_close>::call(object, transfer, request_slot);
-            if (status >= 0) native_files::forget(use);
-            return status;
+            return closed.is_use_of_file
+                       ? Closes<close_natively>::call(object, transfer, request_slot)
+                       : Closes<H5VLfile_close>::call(object, transfer, request_slot);
         }
         if (file->uses() == 1 && file->is_mounted())
             return fail({StatusCode::unsupported,

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <vector>
 
+#include "store/hdf5_handle.hpp"
 #include "vol/config.hpp"
 #include "vol/native_dataset.hpp"
 #include "vol/object.hpp"
@@ -40,6 +42,46 @@ std::optional<FileIdentity> identity_behind(void* under) {
     return identity_of(*static_cast<const int*>(handle));
 }
 
+/// Whose identifiers are all closed, while objects of them were open. They may be closed by now.
+std::vector<Use>& left_open() {
+    static auto& files = *new std::vector<Use>;
+    return files;
+}
+
+bool has_open_objects(void* under) {
+    const KeepErrors keep;
+    std::size_t count = 0;
+    H5VL_file_get_args_t args{};
+    args.op_type = H5VL_FILE_GET_OBJ_COUNT;
+    args.args.get_obj_count.types =
+        H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
+    args.args.get_obj_count.count = &count;
+    return H5VLfile_get(under, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) >= 0 &&
+           count > 0;
+}
+
+struct Search {
+    unsigned long number;
+    bool found = false;
+};
+
+herr_t note_if_in_file(hid_t id, void* search) {
+    auto& [number, found] = *static_cast<Search*>(search);
+    H5O_info2_t info{};
+    found = H5Oget_info3(id, &info, H5O_INFO_BASIC) >= 0 && info.fileno == number;
+    return found;
+}
+
+/// Has the application any object open of the file with this number?
+bool is_held(unsigned long number) {
+    const KeepErrors keep;
+    const store::QuietErrors quiet;
+    Search search{number};
+    for (const H5I_type_t type : {H5I_DATASET, H5I_GROUP, H5I_DATATYPE, H5I_ATTR})
+        if (!search.found) H5Iiterate(type, note_if_in_file, &search);
+    return search.found;
+}
+
 }  // namespace
 
 void note(void* under, const std::string& name, hid_t access) {
@@ -57,11 +99,23 @@ void note_again(void* under, void* before) {
     }
 }
 
-void forget(void* under) { uses().erase(under); }
+herr_t close(void* under, hid_t transfer, void** request_slot) {
+    const bool is_left_open = has_open_objects(under);
+    const herr_t status = H5VLfile_close(under, native_connector(), transfer, request_slot);
+    const auto found = uses().find(under);
+    if (status < 0 || found == uses().end()) return status;
+    if (is_left_open && found->second.identity) left_open().push_back(std::move(found->second));
+    uses().erase(found);
+    return status;
+}
 
 bool has_open(const FileIdentity& identity) {
-    return std::any_of(uses().begin(), uses().end(),
-                       [&](const auto& use) { return use.second.identity == identity; });
+    if (std::any_of(uses().begin(), uses().end(),
+                    [&](const auto& use) { return use.second.identity == identity; }))
+        return true;
+    std::erase_if(left_open(), [](const Use& use) { return !is_held(use.number); });
+    return std::any_of(left_open().begin(), left_open().end(),
+                       [&](const Use& use) { return use.identity == identity; });
 }
 
 std::string path_of(unsigned long number) {

@@ -17,8 +17,8 @@ namespace caesura::vol::native_files {
 void note(void* under, const std::string& name, hid_t access);
 /// Another use of the same file.
 void note_again(void* under, void* before);
-/// It has been closed.
-void forget(void* under);
+/// Closes it. HDF5 keeps it open while objects of it are open (close degree WEAK).
+herr_t close(void* under, hid_t transfer, void** request_slot);
 /// Does this process have it open with the ordinary driver? Then HDF5 alone can open it once more.
 bool has_open(const FileIdentity& identity);
 /// The absolute path by which an open file was opened; empty if it is not known.

@@ -1,6 +1,5 @@
 #include "vol/transformed.hpp"
 
-#include "store/hdf5_handle.hpp"
 #include "vol/errors.hpp"
 #include "vol/object.hpp"
 
@@ -48,6 +47,13 @@ bool has_transform(hid_t transfer) {
     const KeepErrors keep;
     const store::QuietErrors quiet;
     return H5Pget_data_transform(transfer, nullptr, 0) > 0;
+}
+
+Handle without_transform(hid_t transfer) {
+    Handle list(H5Pcopy(transfer), H5Pclose);
+    // The property has no value that means none.
+    if (list.ok() && H5Pset_data_transform(list.get(), "x") < 0) list.reset();
+    return list;
 }
 
 Status transform_in(const void* memory, hid_t memory_type, hid_t space, std::uint64_t count,

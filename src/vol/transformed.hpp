@@ -9,10 +9,14 @@
 #include <span>
 
 #include "caesura/base.hpp"
+#include "store/hdf5_handle.hpp"
 
 namespace caesura::vol {
 
 bool has_transform(hid_t transfer);
+
+/// The application's list without its transform, to be read with.
+store::Handle without_transform(hid_t transfer);
 
 /// As H5Dwrite would convert them. @param values  to be filled, `count` of `type`, dense.
 /// Errors: internal (HDF5 refused, e.g. for want of memory).

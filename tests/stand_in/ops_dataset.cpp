@@ -140,6 +140,23 @@ void open(Step& step) {
     step.world.unflushed = true;  // others may not know of it yet
 }
 
+/// HDF5 1.14.5 takes minutes to write filtered chunks by the hundred thousand through MPI-IO.
+void keep_small(Dims& now, const Dims& before) {
+    constexpr hsize_t k_most_elements = 20000;
+    for (std::size_t axis = now.size(); axis-- > 0;) {
+        hsize_t elements = 1;
+        for (const hsize_t extent : now) elements *= std::max<hsize_t>(extent, 1);
+        if (elements > k_most_elements) now[axis] = std::min(now[axis], before[axis]);
+    }
+}
+
+/// Blocks have at most four axes; those that cannot grow may be joined with others.
+bool may_be_joined(const Dims& now, const Dims& before, const Dims& most) {
+    for (std::size_t axis = 0; axis < now.size(); ++axis)
+        if (now.size() > 4 && now[axis] != before[axis] && most[axis] == before[axis]) return true;
+    return false;
+}
+
 void resize(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
     if (dataset == nullptr) return;
@@ -151,6 +168,7 @@ void resize(Step& step) {
     }
     Dims now(static_cast<std::size_t>(rank)), most(now.size());
     H5Sget_simple_extent_dims(space, now.data(), most.data());
+    const Dims before = now;
     for (std::size_t axis = 0; axis < now.size(); ++axis) {
         if (most[axis] == now[axis] && step.draw.chance(85)) continue;
         const hsize_t room = now.size() == 1 ? 300 : 20;
@@ -159,6 +177,8 @@ void resize(Step& step) {
         now[axis] = grows ? now[axis] + step.draw.below(room / 2) : step.draw.below(now[axis] + 2);
         if (grows && step.draw.chance(80)) now[axis] = std::min(now[axis], most[axis]);
     }
+    keep_small(now, before);
+    if (may_be_joined(now, before, most)) step.fact("joined");
     step.code("H5Dset_extent({}, {});", dataset->name, text_of(now));
     step.both([&](Side& side) {
         side.out.result("H5Dset_extent", H5Dset_extent(side.of(*dataset), now.data()));
