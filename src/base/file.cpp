@@ -219,6 +219,11 @@ class PosixFileSystem final : public FileSystem {
         return std::unique_ptr<File>(std::make_unique<PosixFile>(fd, path, locking_));
     }
 
+    Result<std::unique_ptr<File>> open_for(FileLocking asked, const std::string& path,
+                                           Mode mode) override {
+        return posix(asked).open(path, mode);
+    }
+
     Status sync_directory_of(const std::string& path) override {
         std::error_code error;  // a link leads to where the name was made
         const std::filesystem::path file = std::filesystem::canonical(path, error);
@@ -239,8 +244,8 @@ class PosixFileSystem final : public FileSystem {
 
 }  // namespace
 
-std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path) {
-    return std::make_unique<PosixFile>(descriptor, std::move(path), FileLocking::best_effort);
+std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path, FileLocking asked) {
+    return std::make_unique<PosixFile>(descriptor, std::move(path), asked);
 }
 
 FileLocking file_locking(FileLocking asked) {

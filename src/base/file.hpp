@@ -13,7 +13,9 @@ namespace caesura::base {
 /// Are advisory locks used? As HDF5 knows it. best_effort: not where the file system has no locks;
 /// with on, that is an error. yielding: as best_effort, and what others have locked is no reason to
 /// stop, as where a file is opened through MPI-IO, for which HDF5 asks for no lock.
-enum class FileLocking { off, on, best_effort, yielding };
+enum class FileLocking : std::uint8_t { off, on, best_effort, yielding };
+inline constexpr FileLocking k_file_lockings[] = {FileLocking::off, FileLocking::on,
+                                                  FileLocking::best_effort, FileLocking::yielding};
 
 /// The one place that decides. The environment's HDF5_USE_FILE_LOCKING (FALSE or 0, TRUE or 1,
 /// BEST_EFFORT; other values count as unset) goes before what was asked, as in HDF5.
@@ -60,6 +62,11 @@ class FileSystem {
     enum class Mode { read, read_write, create };
     virtual ~FileSystem() = default;
     virtual Result<std::unique_ptr<File>> open(const std::string& path, Mode mode) = 0;
+    /// The same; the file asks file_locking(asked) at each lock(), where this one can be told.
+    virtual Result<std::unique_ptr<File>> open_for(FileLocking, const std::string& path,
+                                                   Mode mode) {
+        return open(path, mode);
+    }
     /// Wait until the name of a file that is there is on the disk: fsync of the directory it lies
     /// in. ok where the file system knows no such thing, or the directory may not be read.
     virtual Status sync_directory_of(const std::string& path) = 0;
@@ -70,6 +77,7 @@ class FileSystem {
 };
 
 /// The file of a descriptor that is open for what it is used for. @param path  what errors call it.
-std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path);
+std::unique_ptr<File> file_of_descriptor(int descriptor, std::string path,
+                                         FileLocking asked = FileLocking::best_effort);
 
 }  // namespace caesura::base

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "store/region_format.hpp"
 #include "transit/message_checks.hpp"
@@ -143,6 +144,8 @@ Status check_codec(const DatasetCodec& codec) {
     if (!bytes_of(codec.chunk, size_of(codec.dtype), k_block_limit_bytes))
         return wrong(
             fmt::format("a chunk of {} {}", to_string(codec.chunk), to_string(codec.dtype)));
+    if (std::ranges::adjacent_find(codec.missing, std::greater_equal<>()) != codec.missing.end())
+        return wrong("missing values of a codec do not ascend");
     return {};
 }
 

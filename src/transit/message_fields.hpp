@@ -78,8 +78,9 @@ void fields(Io& io, Of<Io, DatasetCodec>& codec) {
     fields(io, codec.bound);
     io.tables(codec.tables);
     io.flag(codec.gather, "gather");
+    io.list(codec.missing, codec::k_most_missing, 8, "missing", [&](auto& bits) { io.u64(bits); });
 }
-inline constexpr std::size_t k_least_codec_bytes = 4 + 4 + 1 + 1 + 1 + 8 + 1 + 4 + 1;
+inline constexpr std::size_t k_least_codec_bytes = 4 + 4 + 1 + 1 + 1 + 8 + 1 + 4 + 1 + 4;
 
 template <class Io>
 void fields(Io& io, Of<Io, store::ChunkRecord>& record) {
@@ -139,9 +140,14 @@ void fields(Io& io, Of<Io, OpenFile>& m) {
     using Mode = base::FileSystem::Mode;
     static_assert(static_cast<int>(Mode::read) == 0 && static_cast<int>(Mode::read_write) == 1 &&
                   static_cast<int>(Mode::create) == 2);
+    using Locking = base::FileLocking;
+    static_assert(static_cast<int>(Locking::off) == 0 && static_cast<int>(Locking::on) == 1 &&
+                  static_cast<int>(Locking::best_effort) == 2 &&
+                  static_cast<int>(Locking::yielding) == 3);
     io.u64(m.request);
     io.text(m.path, k_path_limit_bytes, "path");
     io.one_of(m.mode, Mode::read, Mode::create, "mode");
+    io.one_of(m.locking, Locking::off, Locking::yielding, "locking");
 }
 
 /// How every request on an open file begins.

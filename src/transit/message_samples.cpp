@@ -20,7 +20,13 @@ BeginDump sample_dump() {
     dump.manifest_region = 1;
     dump.slots = {160, 1024, 4096};
     dump.spill = {7, 3, 1 << 20, 4096, 0};
-    dump.codecs = {{{"caesura:fast", {}, true}, float64, {4, 6}, absolute(0.25), {}, true},
+    dump.codecs = {{{"caesura:fast", {}, true},
+                    float64,
+                    {4, 6},
+                    absolute(0.25),
+                    {},
+                    true,
+                    {0xc0c3878000000000}},
                    {{"filter:32024", {1, 2}, {}}, float32, {9}, lossless(), {}, false}};
     dump.due_in_s = 7.5;
     return dump;
@@ -55,7 +61,7 @@ std::vector<ClientMessage> client_samples() {
         Share{{counted(16), 4711, 9, 0, 1 << 20}},
         Heartbeat{},
         Bye{},
-        OpenFile{5, "/data/run.h5", base::FileSystem::Mode::create},
+        OpenFile{5, "/data/run.h5", base::FileSystem::Mode::create, base::FileLocking::yielding},
         CloseFile{6, 2},
         WriteFile{7, 2, 4096, true, 300},
         ReadFile{8, 2, 8192, 512},
@@ -71,11 +77,12 @@ std::vector<ClientMessage> client_samples() {
         FinishDump{16, 3},
         EndSpill{17, 3},
         DropDump{18, 3},
-        PressBlock{19,
-                   {{"caesura:fast", {}, {}}, float32, {4, 6}, absolute(0.5), {}, false},
-                   {4, 5},
-                   true,
-                   80}};
+        PressBlock{
+            19,
+            {{"caesura:fast", {}, {}}, float32, {4, 6}, absolute(0.5), {}, false, {0x7f800001}},
+            {4, 5},
+            true,
+            80}};
     add_object_samples(all);
     return all;
 }
@@ -304,6 +311,10 @@ DatasetCodec RandomMessages::codec() {
     codec.bound = bound(false);
     if (coin()) codec.tables = trained;
     codec.gather = coin();
+    codec.missing.resize(below(4));
+    for (std::uint64_t& bits : codec.missing) bits = any();
+    std::ranges::sort(codec.missing);
+    codec.missing.erase(std::ranges::unique(codec.missing).begin(), codec.missing.end());
     return codec;
 }
 
@@ -338,7 +349,8 @@ ClientMessage RandomMessages::file_message(std::size_t kind) {
     std::replace(path.begin(), path.end(), '\0', '0');
     switch (kind) {
         case 4:
-            return OpenFile{any(), path, static_cast<Mode>(below(3))};
+            return OpenFile{any(), path, static_cast<Mode>(below(3)),
+                            static_cast<base::FileLocking>(below(4))};
         case 5:
             return CloseFile{any(), any32()};
         case 6:

@@ -27,6 +27,7 @@
 
 #include "base/file.hpp"
 #include "base/shared_memory.hpp"
+#include "codec/bound/missing.hpp"
 #include "codec/bundle/bundle.hpp"
 #include "ledger/free_space.hpp"
 #include "store/region_writer.hpp"
@@ -39,7 +40,7 @@ namespace caesura::transit {
 /// parts with who has sent it. Peers of two versions part in peace: the begin of Hello and Welcome
 /// (kind, magic, version) and all of Refusal never change.
 /// 3: bool, float16, bfloat16, complex64 and complex128.
-inline constexpr std::uint32_t k_protocol_version = 3;
+inline constexpr std::uint32_t k_protocol_version = 4;
 
 // ----------------------------------------------------------------------------------- limits
 
@@ -122,6 +123,8 @@ struct OpenFile {
     std::uint64_t request = 0;
     std::string path;  ///< not empty, no NUL; may have any "..": see above
     base::FileSystem::Mode mode = base::FileSystem::Mode::read;
+    /// What the client's environment and access list come to. The service's environment goes first.
+    base::FileLocking locking = base::FileLocking::best_effort;
     friend bool operator==(const OpenFile&, const OpenFile&) = default;
 };
 
@@ -204,7 +207,8 @@ struct DatasetCodec {
     Shape chunk;       ///< below 4 GiB
     ErrorBound bound;  ///< lossless, absolute or pointwise_relative
     TableSet tables;
-    bool gather = false;  ///< SharedTables::gather
+    bool gather = false;                      ///< SharedTables::gather
+    std::vector<std::uint64_t> missing = {};  ///< SharedTables::missing; <= k_most_missing
     friend bool operator==(const DatasetCodec&, const DatasetCodec&) = default;
 };
 

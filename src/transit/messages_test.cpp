@@ -422,9 +422,10 @@ TEST(MessageChecks, know_enums_and_flags) {
         const Status status = parse_client(bytes, 0).status();
         EXPECT_EQ(status.code(), StatusCode::corrupt) << at << " " << value;
     };
-    const std::size_t mode = unchecked(sample<OpenFile>()).size() - 1;
+    const std::size_t mode = unchecked(sample<OpenFile>()).size() - 2;
     refuses(sample<OpenFile>(), mode, 3);
     refuses(sample<OpenFile>(), mode, 255);
+    refuses(sample<OpenFile>(), mode + 1, 4);
     refuses(sample<LockFile>(), 1 + 8 + 4, 2);
     OpenFile open = sample<OpenFile>();
     open.mode = static_cast<base::FileSystem::Mode>(3);

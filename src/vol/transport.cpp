@@ -41,7 +41,7 @@ Result<std::shared_ptr<writer::Transport>> transport_of(const Config& config) {
 
 base::FileSystem& files_of(const std::shared_ptr<writer::Transport>& transport,
                            base::FileLocking locking) {
-    return transport == nullptr ? base::FileSystem::posix(locking) : transport->files();
+    return transport == nullptr ? base::FileSystem::posix(locking) : transport->files(locking);
 }
 
 }  // namespace caesura::vol

@@ -338,12 +338,14 @@ Status Assembly::make_jobs() {
         const FieldDump& dumped = dumped_[dataset];
         const FieldState& field = parts_.fields[dumped.field];
         task_->codecs.push_back(dumped.codec);
+        const bool too_many = field.missing.size() > codec::k_most_missing;
         if (parts_.session.elsewhere())
             task_->recipes.push_back({field.codec,
                                       field.dtype,
                                       chunk_of(field),
                                       codec_bound(dumped),
-                                      {field.tables, counts_tables(rank_, size_)}});
+                                      {field.tables, counts_tables(rank_, size_),
+                                       too_many ? codec::ValueBits{} : field.missing}});
         for (const OwnedChunk& chunk : field.layout->mine) {
             run::Job& job = task_->jobs[next++];
             job.label = fmt::format("{} #{}", field.name, chunk.chunk);
@@ -359,8 +361,7 @@ Status Assembly::make_jobs() {
                 job.pieces.push_back(locate(dumped.field, piece));
                 job.exactly |= must_be_exact(dumped.field, piece);
             }
-            // The service is not told which values are missing.
-            job.exactly |= parts_.session.elsewhere() && !field.missing.empty();
+            job.exactly |= too_many;  // no mask could tell them apart
             if (job.exactly) job.absolute_bound = 0.0;
             job_fields_.push_back(dumped.field);
             if (field.dataset)

@@ -106,7 +106,8 @@ Writer::Impl::~Impl() {
 }
 
 base::FileSystem& Writer::Impl::file_system() const {
-    if (session.experience->transport) return session.experience->transport->files();
+    if (session.experience->transport)
+        return session.experience->transport->files(base::FileLocking::best_effort);
     base::FileSystem* const given = session.options.file_system;
     return given != nullptr ? *given : base::FileSystem::posix();
 }

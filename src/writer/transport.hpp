@@ -37,7 +37,8 @@ class Transport {
   public:
     virtual ~Transport() = default;
     /// All that is done to the file goes through these. Errors: also io (the service is gone).
-    virtual base::FileSystem& files() = 0;
+    /// @param asked  of locks, as FileSystem::posix().
+    virtual base::FileSystem& files(base::FileLocking asked) = 0;
     /// Memory that the service reads without a copy; null: there is none, values are sent.
     virtual base::PageSource* pages() = 0;
     /// The sink of a dump whose jobs are compressed elsewhere, or (`task` as an overflow makes it)

@@ -59,9 +59,12 @@ TEST_F(BrokenClients, who_drop_a_dump_twice_lose_no_other) {
     Loopback hub(options);
     const auto client = Client::make(hub.connect(), {}).value();
     const store::RunId run{};
-    ASSERT_TRUE(store::SharedFile::create(client->files(), place_ + "/run.h5", run, false).ok());
-    const auto file =
-        client->files().open(place_ + "/run.h5", base::FileSystem::Mode::read_write).value();
+    ASSERT_TRUE(store::SharedFile::create(client->files(base::FileLocking::best_effort),
+                                          place_ + "/run.h5", run, false)
+                    .ok());
+    const auto file = client->files(base::FileLocking::best_effort)
+                          .open(place_ + "/run.h5", base::FileSystem::Mode::read_write)
+                          .value();
     BeginDump begin;
     begin.request = client->next_number();
     begin.dump = 1;
@@ -130,7 +133,9 @@ TEST_F(BrokenClients, of_next_to_no_weight_do_not_stop_the_queue) {
     ClientOptions light;
     light.weight = 1e-310;
     const auto client = Client::make(hub.connect(), light).value();
-    ASSERT_TRUE(client->files().open(place_ + "/a", base::FileSystem::Mode::create).ok());
+    ASSERT_TRUE(client->files(base::FileLocking::best_effort)
+                    .open(place_ + "/a", base::FileSystem::Mode::create)
+                    .ok());
     ASSERT_EQ(hub.service().status().size(), 1u);
     EXPECT_GE(hub.service().status()[0].weight, 1e-3);
 }

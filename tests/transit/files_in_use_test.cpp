@@ -30,7 +30,9 @@ class FilesInUse : public ::testing::Test {
         return Client::make(hub.connect(), {}).value();
     }
     std::unique_ptr<base::File> open(Client& client) const {
-        return RemoteFiles(client).open(path_, base::FileSystem::Mode::create).value();
+        return RemoteFiles(client, base::FileLocking::best_effort)
+            .open(path_, base::FileSystem::Mode::create)
+            .value();
     }
     std::string place_, path_;
 };

@@ -192,6 +192,54 @@ TEST_F(ServedWriter, uses_any_codec) {
 }
 
 // Goal: blocks that do not fit where they were planned come back and go to the end of the file.
+TEST_F(ServedWriter, has_missing_values_left_out_by_the_service) {
+    // 0.5 lies amid the others: nothing would suspect it. 1e20 is suspected where a range is asked.
+    for (const ErrorBound& bound : {absolute(1e-3), relative(1e-3)}) {
+        ServedRun options;
+        options.hub.root = place_;
+        transit::Loopback hub(options.hub);
+        use(hub, options);
+        auto values = served_values(0, 0);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            if (i % 64 < 20) values[i] = i % 64 < 10 ? 0.5f : 1e20f;
+        WriterOptions writer_options;
+        writer_options.transport = "service:here";
+        writer_options.chunk_bytes = 64u << 10;
+        writer_options.durable = false;
+        writer_options.on_message = quiet;
+        auto writer = Writer::create(path_, nullptr, writer_options);
+        ASSERT_TRUE(writer.ok()) << writer.status().message();
+        FieldOptions said;
+        said.missing = {0.5};
+        if (bound.kind == ErrorBound::Kind::absolute) said.missing.emplace_back(1e20);
+        const auto field = (*writer)->define_field("f", float32, k_served_part, bound, said);
+        ASSERT_TRUE(field.ok());
+        auto iteration = (*writer)->begin_iteration(0);
+        auto dump = iteration.begin_dump(0.0);
+        ASSERT_TRUE(dump.put(*field, {{0, 0, 0}, k_served_part}, values.data()).ok());
+        ASSERT_TRUE(iteration.end().ok());
+        ASSERT_TRUE((*writer)->close().ok());
+        EXPECT_EQ((*writer)->report().lost_services, 0u);
+        EXPECT_GT(hub.messages(), 0);
+        const auto read = testing::read_dataset(path_, "/data/0/meshes/f").values;
+        ASSERT_EQ(read.size(), values.size());
+        double worst = 0, low = HUGE_VAL, high = -HUGE_VAL;
+        std::size_t changed = 0;
+        for (std::size_t i = 0; i < read.size(); ++i) {
+            const auto put = static_cast<double>(values[i]);
+            if (i % 64 < 20)
+                changed += read[i] == put ? 0 : 1;
+            else
+                worst = std::max(worst, std::abs(read[i] - put)), low = std::min(low, put),
+                high = std::max(high, put);
+        }
+        EXPECT_EQ(changed, 0u);
+        const bool in_units = bound.kind == ErrorBound::Kind::absolute;
+        EXPECT_LE(worst, 1e-3 * (in_units ? 1 : high - low) * (1 + 1e-6));
+        EXPECT_GT(worst, 0) << "stored without loss";
+    }
+}
+
 TEST_F(ServedWriter, places_what_overflows) {
     ServedRun options;
     options.reserve_factor = 0.5;

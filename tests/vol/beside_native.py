@@ -93,9 +93,8 @@ bound_kind = "psnr"
 """
 COPIED = ("copy_other.h5",)  # files into which copy.c copies without attributes
 NEED_PLUGINS = ("codecs",)  # of others, in HDF5_PLUGIN_PATH
-# A full disk is a limit on what the program's own process may write, and a service locks files as
-# its own environment says.
-OWN_LIMITS = ("lost_dump", "locking")
+# A full disk is a limit on what the program's own process may write.
+OWN_LIMITS = ("lost_dump",)
 CONFIGURATIONS = {
     "lossless": (0.0, 'bound_kind = "lossless"' + COMMON),
     "lossy": (1e-3, "bound = 1e-3" + COMMON + RELATIVE),

@@ -30,16 +30,18 @@ double now_s() { return base::Clock::steady().now_s(); }
 }  // namespace
 
 Client::Client(const ClientOptions& options, std::shared_ptr<ClientMemory> memory)
-    : options_(options),
-      owner_(::getpid()),
-      memory_(std::move(memory)),
-      files_(std::make_unique<RemoteFiles>(*this)) {}
+    : options_(options), owner_(::getpid()), memory_(std::move(memory)) {
+    for (const auto asked : base::k_file_lockings)
+        files_.push_back(std::make_unique<RemoteFiles>(*this, asked));
+}
 
 Client::~Client() {
     if (channel_ && !is_lost()) tell(Bye{});
 }
 
-base::FileSystem& Client::files() { return *files_; }
+base::FileSystem& Client::files(base::FileLocking asked) {
+    return *files_[static_cast<std::size_t>(asked)];
+}
 
 Result<std::shared_ptr<Client>> Client::make(std::unique_ptr<Channel> channel,
                                              const ClientOptions& options,

@@ -70,7 +70,7 @@ class Client final : public writer::Transport,
     std::optional<Status> await_welcome(double at_most_s);
     ~Client() override;
 
-    base::FileSystem& files() override;
+    base::FileSystem& files(base::FileLocking asked) override;
     base::PageSource* pages() override { return memory_->arena.get(); }
     Result<std::unique_ptr<writer::DumpSink>> sink(writer::SinkOrder order, run::DumpTask& task,
                                                    writer::Lanes lanes) override;
@@ -151,8 +151,8 @@ class Client final : public writer::Transport,
     ClientOptions options_;
     const pid_t owner_;
     const std::shared_ptr<ClientMemory> memory_;
-    bool shares_ = false;  ///< set before it is used
-    std::unique_ptr<RemoteFiles> files_;
+    bool shares_ = false;                              ///< set before it is used
+    std::vector<std::unique_ptr<RemoteFiles>> files_;  ///< by what is asked of locks
     std::atomic<std::uint64_t> numbers_{0};
     std::atomic<bool> lost_{false};
 

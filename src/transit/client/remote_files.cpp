@@ -31,17 +31,17 @@ Result<std::unique_ptr<base::File>> RemoteFiles::open(const std::string& path, M
     message.request = request;
     message.path = absolute(path);
     message.mode = mode;
+    message.locking = base::file_locking(asked_);
     auto reply = client_.ask(request, message);
     if (reply.ok())
-        return std::unique_ptr<base::File>(
-            std::make_unique<RemoteFile>(client_.shared_from_this(), message.path, mode,
-                                         static_cast<std::uint32_t>(reply->answer.number)));
+        return std::unique_ptr<base::File>(std::make_unique<RemoteFile>(
+            client_.shared_from_this(), message, static_cast<std::uint32_t>(reply->answer.number)));
     if (!client_.is_lost() || !client_.writes_here()) return reply.status();
     client_.wait_for_end();
-    auto here = posix().open(path, mode);
+    auto here = posix(asked_).open(path, mode);
     if (!here.ok()) return here.status();
-    return std::unique_ptr<base::File>(std::make_unique<RemoteFile>(
-        client_.shared_from_this(), message.path, mode, 0, std::move(*here)));
+    return std::unique_ptr<base::File>(
+        std::make_unique<RemoteFile>(client_.shared_from_this(), message, 0, std::move(*here)));
 }
 
 Status RemoteFiles::sync_directory_of(const std::string& path) {
@@ -80,6 +80,7 @@ Result<std::uint32_t> RemoteFile::number_at(const std::shared_ptr<Client>& clien
     open.request = client->next_number();
     open.path = path_;
     open.mode = base::FileSystem::Mode::read_write;
+    open.locking = asked_;
     const auto opened = client->ask(open.request, open);
     if (!opened.ok()) return opened.status();
     const auto number = static_cast<std::uint32_t>(opened->answer.number);
@@ -87,10 +88,11 @@ Result<std::uint32_t> RemoteFile::number_at(const std::shared_ptr<Client>& clien
     locked.request = client->next_number();
     locked.file = number;
     locked.exclusive = false;
-    if (const Status status = client->ask(locked.request, locked).status(); !status.ok()) {
-        close_at(*client, number);
-        return status;
-    }
+    if (asked_ != base::FileLocking::off)
+        if (const Status status = client->ask(locked.request, locked).status(); !status.ok()) {
+            close_at(*client, number);
+            return status;
+        }
     again_ = Again{client, number};
     return number;
 }
@@ -102,7 +104,7 @@ Result<base::File*> RemoteFile::here() {
     // It has been made.
     const auto mode =
         mode_ == base::FileSystem::Mode::read ? mode_ : base::FileSystem::Mode::read_write;
-    auto opened = base::FileSystem::posix().open(path_, mode);
+    auto opened = base::FileSystem::posix(asked_).open(path_, mode);
     if (!opened.ok()) return opened.status();
     if (lock_ != Lock::none)
         if (Status status = (*opened)->lock(lock_ == Lock::exclusive); !status.ok()) return status;
@@ -242,12 +244,12 @@ Result<std::uint64_t> RemoteFile::size() {
 // A file that cannot be opened here could not be written here, either.
 void RemoteFile::guard(bool locked) {
     if (!locked || !client_.writes_here()) return guard_.reset();
-    auto own = base::FileSystem::posix().open(path_, base::FileSystem::Mode::read);
+    auto own = base::FileSystem::posix(asked_).open(path_, base::FileSystem::Mode::read);
     if (own.ok() && (*own)->lock(false).ok()) guard_ = std::move(*own);
 }
 
 Status RemoteFile::lock(bool exclusive) {
-    if (base::file_locking() == base::FileLocking::off) return {};
+    if (asked_ == base::FileLocking::off) return {};
     LockFile message;
     message.exclusive = exclusive;
     if (exclusive) guard(false), leave_again();

@@ -19,12 +19,13 @@ namespace caesura::transit {
 
 class RemoteFiles final : public base::FileSystem {
   public:
-    explicit RemoteFiles(Client& client) : client_(client) {}
+    RemoteFiles(Client& client, base::FileLocking asked) : client_(client), asked_(asked) {}
     Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override;
     Status sync_directory_of(const std::string& path) override;
 
   private:
     Client& client_;
+    const base::FileLocking asked_;
 };
 
 /// What the service calls a file: it has another working directory.
@@ -33,12 +34,13 @@ std::string absolute(const std::string& path);
 class RemoteFile final : public base::File {
   public:
     /// @param here  of a client that is lost: the file is this process's from the beginning.
-    RemoteFile(std::shared_ptr<Client> client, std::string path, base::FileSystem::Mode mode,
-               std::uint32_t number, std::unique_ptr<base::File> here = nullptr)
+    RemoteFile(std::shared_ptr<Client> client, const OpenFile& opened, std::uint32_t number,
+               std::unique_ptr<base::File> here = nullptr)
         : kept_(std::move(client)),
           client_(*kept_),
-          path_(std::move(path)),
-          mode_(mode),
+          path_(opened.path),
+          mode_(opened.mode),
+          asked_(opened.locking),
           number_(number),
           here_(std::move(here)) {}
     ~RemoteFile() override;
@@ -86,6 +88,7 @@ class RemoteFile final : public base::File {
     Client& client_;
     const std::string path_;
     const base::FileSystem::Mode mode_;
+    const base::FileLocking asked_;
     const std::uint32_t number_;
     std::mutex again_mutex_;
     std::optional<Again> again_;

@@ -62,7 +62,7 @@ Status RemoteSink::begin() {
     message.spill = order_.spill;
     for (const CodecRecipe& recipe : task_.recipes)
         message.codecs.push_back({recipe.spec, recipe.dtype, recipe.chunk, recipe.bound,
-                                  recipe.tables.set, recipe.tables.gather});
+                                  recipe.tables.set, recipe.tables.gather, recipe.tables.missing});
     if (task_.handed_over_s >= 0.0 && std::isfinite(task_.max_delay_s))
         message.due_in_s = std::max(
             0.0, plan::done_by_s(task_.handed_over_s + task_.max_delay_s, task_.max_delay_s) -

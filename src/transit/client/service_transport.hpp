@@ -20,6 +20,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <functional>
 
 #include "base/clock.hpp"
@@ -40,7 +41,9 @@ class ServiceTransport final : public writer::Transport {
         const base::Clock& clock = base::Clock::steady());
     ~ServiceTransport() override;
 
-    base::FileSystem& files() override { return files_; }
+    base::FileSystem& files(base::FileLocking asked) override {
+        return files_[static_cast<std::size_t>(asked)];
+    }
     base::PageSource* pages() override { return memory_->arena.get(); }
     Result<std::unique_ptr<writer::DumpSink>> sink(writer::SinkOrder order, run::DumpTask& task,
                                                    writer::Lanes lanes) override;
@@ -58,16 +61,18 @@ class ServiceTransport final : public writer::Transport {
     /// Files of the client that is there when they are opened.
     class Files final : public base::FileSystem {
       public:
-        explicit Files(ServiceTransport& transport) : transport_(transport) {}
+        Files(ServiceTransport& transport, base::FileLocking asked)
+            : transport_(transport), asked_(asked) {}
         Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override {
-            return transport_.now_->files().open(path, mode);
+            return transport_.now_->files(asked_).open(path, mode);
         }
         Status sync_directory_of(const std::string& path) override {
-            return transport_.now_->files().sync_directory_of(path);
+            return transport_.now_->files(asked_).sync_directory_of(path);
         }
 
       private:
         ServiceTransport& transport_;
+        base::FileLocking asked_;
     };
 
     ServiceTransport(Connect connect, const ClientOptions& options,
@@ -82,7 +87,9 @@ class ServiceTransport final : public writer::Transport {
     const std::shared_ptr<Absence> absence_;
     const base::Clock& clock_;  ///< of the looking
     const std::shared_ptr<ClientMemory> memory_ = std::make_shared<ClientMemory>();
-    Files files_{*this};
+    std::array<Files, std::size(base::k_file_lockings)> files_{
+        Files{*this, base::FileLocking::off}, Files{*this, base::FileLocking::on},
+        Files{*this, base::FileLocking::best_effort}, Files{*this, base::FileLocking::yielding}};
     std::shared_ptr<Client> now_;   ///< never null once it is made
     std::shared_ptr<Client> next_;  ///< has said hello, and has no answer yet
     double next_since_s_ = 0.0;

@@ -64,7 +64,8 @@ bool GpuDevice::takes(const run::Job& job, const DatasetCodec& codec) const {
     const bool bound = codec.bound.kind == ErrorBound::Kind::lossless ||
                        codec.bound.kind == ErrorBound::Kind::absolute;
     const std::uint64_t bytes = job.chunk_bytes();
-    return is_simple(job, codec) && bound && (codec.dtype == float32 || codec.dtype == float64) &&
+    return is_simple(job, codec) && bound && codec.missing.empty() &&
+           (codec.dtype == float32 || codec.dtype == float64) &&
            bytes + device_->parcel_bytes(1, bytes) <= options_.memory_bytes;
 }
 

@@ -152,6 +152,9 @@ TEST(GpuDevice, says_which_blocks_it_does_not_take) {
     DeviceField verified(Shape{16, 32, 32}, absolute(1e-3));
     verified.recipe.spec.verify = true;
     EXPECT_FALSE(gpu->takes(verified.job, verified.recipe)) << "the host looks again";
+    DeviceField masked(Shape{16, 32, 32}, absolute(1e-3));
+    masked.recipe.missing = {0x60ad78ec};
+    EXPECT_FALSE(gpu->takes(masked.job, masked.recipe)) << "packed frames have no masks";
     GpuDevice::Options small;
     small.memory_bytes = 1000;
     const auto tiny = GpuDevice::emulated(small, std::make_shared<StatedSpeeds>());

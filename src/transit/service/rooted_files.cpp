@@ -87,7 +87,8 @@ Result<int> RootedFiles::open_beneath(const std::string& path, int flags) const 
     return base::invalid(fmt::format("{}: this client may write below {} only", path, known));
 }
 
-Result<std::unique_ptr<base::File>> RootedFiles::open(const std::string& path, Mode mode) {
+Result<std::unique_ptr<base::File>> RootedFiles::open_for(base::FileLocking asked,
+                                                          const std::string& path, Mode mode) {
     int flags = O_NONBLOCK | (mode == Mode::read ? O_RDONLY : O_RDWR);
     if (mode == Mode::create) flags |= O_CREAT;
     const auto found = open_beneath(path, flags);
@@ -98,7 +99,7 @@ Result<std::unique_ptr<base::File>> RootedFiles::open(const std::string& path, M
         ::close(*found);
         return base::invalid(path + ": is not a regular file");
     }
-    return base::file_of_descriptor(*found, path);
+    return base::file_of_descriptor(*found, path, asked);
 }
 
 Status RootedFiles::sync_directory_of(const std::string& path) {

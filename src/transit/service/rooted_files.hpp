@@ -25,7 +25,11 @@ class RootedFiles final : public base::FileSystem {
 
     /// @param path  absolute, below a root. Errors: invalid_argument (it is not; names the roots),
     /// those of FileSystem::posix().
-    Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override;
+    Result<std::unique_ptr<base::File>> open(const std::string& path, Mode mode) override {
+        return open_for(base::FileLocking::best_effort, path, mode);
+    }
+    Result<std::unique_ptr<base::File>> open_for(base::FileLocking asked, const std::string& path,
+                                                 Mode mode) override;
     Status sync_directory_of(const std::string& path) override;
 
   private:

@@ -57,7 +57,7 @@ Result<std::vector<std::shared_ptr<const BlockCodec>>> Session::codecs_of(
         std::unique_lock<std::mutex> hdf5(workshop_.hdf5, std::defer_lock);
         if (!caesura_mode(wanted.spec) && wanted.spec.name != "none") hdf5.lock();
         auto made = make_block_codec(wanted.spec, wanted.dtype, wanted.chunk, wanted.bound,
-                                     {wanted.tables, wanted.gather});
+                                     {wanted.tables, wanted.gather, wanted.missing});
         if (!made.ok()) return made.status();
         codecs.push_back(std::move(*made));
     }

@@ -27,7 +27,7 @@ void Session::take(const OpenFile& message, base::Buffer&) {
                       {StatusCode::no_space,
                        fmt::format("{} files are open, the most that a client may have here",
                                    files_.size())});
-    auto opened = permit_.files->open(message.path, message.mode);
+    auto opened = permit_.files->open_for(message.locking, message.path, message.mode);
     if (!opened.ok()) return answer(message.request, opened.status());
     workshop_.paths.add(message.path);
     const std::uint32_t number = next_file_++;

@@ -44,9 +44,9 @@ Status Session::press(const PressBlock& message, base::Buffer& payload) {
         return {StatusCode::no_space, fmt::format("{} blocks are under way, the most that another "
                                                   "service may have here",
                                                   pressed_.size())};
-    auto codec =
-        make_block_codec(message.codec.spec, message.codec.dtype, message.codec.chunk,
-                         message.codec.bound, {message.codec.tables, message.codec.gather});
+    auto codec = make_block_codec(
+        message.codec.spec, message.codec.dtype, message.codec.chunk, message.codec.bound,
+        {message.codec.tables, message.codec.gather, message.codec.missing});
     if (!codec.ok()) return codec.status();
     auto work =
         std::make_unique<PressedWork>(*this, message, std::move(*codec), std::move(payload), pool_);
