@@ -89,6 +89,21 @@ def test_the_connectors_report_leads_to_its_files(captured, tmp_path):
 
 
 @needs_connector
+def test_the_page_says_whose_range_few_values_stretch(captured, tmp_path):
+    folder, path = captured
+    said = json.loads(path.read_text())
+    why = "the value 150000 stretches the range"
+    said["datasets"][0]["stretched_range"] = why
+    changed = folder / "stretched.json"
+    changed.write_text(json.dumps(said))
+    _, page = report(tmp_path, changed)
+    assert "Few values stretch the range of 1 dataset" in page
+    assert why in page
+    _, page = report(tmp_path, path)
+    assert "stretch" not in page
+
+
+@needs_connector
 def test_delays_and_sums_are_those_that_the_connector_counted(captured, tmp_path):
     _, path = captured
     said, page = report(tmp_path, path)

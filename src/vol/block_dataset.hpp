@@ -69,6 +69,7 @@ struct BlockDataset {
     bool for_fields = false;               ///< DatasetDefinition::for_fields
     std::string exact_because;             ///< what attributes say: it looks like coordinates
     bool is_said_exact = false;            ///< in the report
+    bool is_said_stretched = false;        ///< the same
     bool commit_writes = false;            ///< collective ones, when they return
     bool others_may_have_written = false;  ///< since all ranks' writes were last agreed on
     /// Collective writes since the last hand-over, the same on all ranks: of two the later one

@@ -393,7 +393,7 @@ Status BlockIo::hand_over(const NativeObject& through, Status mine) {
     if (mine.ok()) mine = declare_missing();
     look_for_coordinates();
     const Status status = writer_->end(mine);
-    report_exact();
+    report_fields();
     begin_turns();
     forget_committed();
     return status;
@@ -406,7 +406,7 @@ Status BlockIo::flush(const NativeObject& through, Status mine) {
     place_.tree.look_for_changes();
     look_for_coordinates();
     const Status status = writer_->flush(mine);
-    report_exact();
+    report_fields();
     begin_turns();
     if (!status.ok()) return status;
     forget_committed();
@@ -423,7 +423,7 @@ Status BlockIo::pause(const NativeObject& through, Status mine) {
     closing_ = true;
     look_for_coordinates();
     const Status status = writer_->pause(mine);
-    report_exact();
+    report_fields();
     begin_turns();
     forget_committed();
     return status;

@@ -183,7 +183,8 @@ class BlockIo {
     // Of datasets whose bound is for fields (kept_exact.cpp): before blocks are handed over, and
     // after that.
     void look_for_coordinates();
-    void report_exact();
+    void report_fields();
+    void report_exact(Dataset& dataset);
     std::string coordinates_because(Dataset& dataset);
     void forget_committed();
 

@@ -20,7 +20,7 @@ struct Sums {
         std::uint64_t files = 0;
         std::string first;
     } given_up[3], native;  ///< the former by GivenUp
-    Named kept_exact, by_part;
+    Named kept_exact, by_part, stretched;
     std::set<std::shared_ptr<const Config>> configs;
 };
 
@@ -95,6 +95,11 @@ std::string fields_of(const Sums& sums) {
     if (const auto& [n, first] = sums.by_part; n > 0)
         line += fmt::format("; {} of complex numbers bounded by part, the first: {}",
                             counted(n, "dataset"), first);
+    if (const auto& [n, first] = sums.stretched; n > 0)
+        line += fmt::format(
+            "; {} with fewer than 8 bits, as few values stretch the range, the "
+            "first: {}",
+            counted(n, "dataset"), first);
     return line;
 }
 
@@ -146,6 +151,12 @@ void note_by_part(const std::shared_ptr<const Config>& config, const std::string
     if (!config->closing_line) return;
     const std::lock_guard lock(live().mutex);
     if (live().sums.by_part.files++ == 0) live().sums.by_part.first = path;
+}
+
+void note_stretched(const std::shared_ptr<const Config>& config, const std::string& path) {
+    if (!config->closing_line) return;
+    const std::lock_guard lock(live().mutex);
+    if (live().sums.stretched.files++ == 0) live().sums.stretched.first = path;
 }
 
 void note_service_returned() {

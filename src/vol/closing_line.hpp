@@ -43,6 +43,8 @@ void note_kept_exact(const std::shared_ptr<const Config>& config, const std::str
                      const std::string& why);
 /// Such a bound holds for each part of this one's complex numbers.
 void note_by_part(const std::shared_ptr<const Config>& config, const std::string& path);
+/// A relative bound leaves most values of this one fewer than 8 bits.
+void note_stretched(const std::shared_ptr<const Config>& config, const std::string& path);
 /// A lost service was there again when a file was made.
 void note_service_returned();
 /// The line, and begin anew; empty if there is nothing to say.

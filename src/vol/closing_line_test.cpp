@@ -25,9 +25,12 @@ TEST(ClosingLine, names_what_a_bound_for_all_was_not_for) {
     note_kept_exact(config, "/lon", "its name is 'lon'");
     note_kept_exact(config, "/lat", "its name is 'lat'");
     note_by_part(config, "/u_hat");
+    note_stretched(config, "/sst");
     EXPECT_TRUE(take_closing_line(0).ends_with(
         "nothing lost; 2 datasets kept exact, the first: /lon (its name is 'lon'); 1 dataset of "
-        "complex numbers bounded by part, the first: /u_hat"));
+        "complex numbers bounded by part, the first: /u_hat; 1 dataset with fewer than 8 bits, as "
+        "few "
+        "values stretch the range, the first: /sst"));
     Config quiet;
     quiet.closing_line = false;
     note_kept_exact(std::make_shared<const Config>(quiet), "/lon", "its name is 'lon'");

@@ -1,4 +1,5 @@
 // Of a dataset that becomes blocks: does what came after it was made say that it holds coordinates?
+// And what the values themselves have shown, for the report.
 #include <fmt/format.h>
 
 #include "vol/block_io.hpp"
@@ -30,18 +31,25 @@ void BlockIo::look_for_coordinates() {
     }
 }
 
-void BlockIo::report_exact() {
+void BlockIo::report_exact(Dataset& dataset) {
+    const writer::KeptExact kept = writer_->kept_exact(dataset.field);
+    if (kept == writer::KeptExact::no) return;
+    dataset.is_said_exact = true;
+    std::string why = "its values rise, or fall, from each to the next";
+    if (kept == writer::KeptExact::told)
+        why = dataset.exact_because.empty() ? coordinates_because(dataset) : dataset.exact_because;
+    report_kept_exact(place_.config, place_.ledger.file().path(), dataset.path,
+                      "it looks like coordinates: " + why);
+}
+
+void BlockIo::report_fields() {
     for (const DatasetPtr& dataset : by_field_) {
-        if (dataset == nullptr || !dataset->for_fields || dataset->is_said_exact) continue;
-        const writer::KeptExact kept = writer_->kept_exact(dataset->field);
-        if (kept == writer::KeptExact::no) continue;
-        dataset->is_said_exact = true;
-        std::string why = "its values rise, or fall, from each to the next";
-        if (kept == writer::KeptExact::told)
-            why = dataset->exact_because.empty() ? coordinates_because(*dataset)
-                                                 : dataset->exact_because;
-        report_kept_exact(place_.config, place_.ledger.file().path(), dataset->path,
-                          "it looks like coordinates: " + why);
+        if (dataset == nullptr) continue;
+        if (dataset->for_fields && !dataset->is_said_exact) report_exact(*dataset);
+        const std::string& stretched = writer_->stretched(dataset->field);
+        if (stretched.empty() || dataset->is_said_stretched) continue;
+        dataset->is_said_stretched = true;
+        report_stretched(place_.config, place_.ledger.file().path(), dataset->path, stretched);
     }
 }
 

@@ -316,18 +316,34 @@ void report_dataset(const std::shared_ptr<const Config>& config, const std::stri
             {{"file", file}, {"path", path}, {"blocks", blocks}, {"what", what}});
 }
 
+namespace {
+
+/// The newest entry of a dataset: it was made a short while ago, or is an old one of which more is
+/// written. Null: there is none.
+json* dataset_in(Report& report, const std::string& file, const std::string& path) {
+    for (auto entry = report.datasets.rbegin(); entry != report.datasets.rend(); ++entry)
+        if ((*entry)["path"] == path && (*entry)["file"] == file) return &*entry;
+    return nullptr;
+}
+
+}  // namespace
+
 void report_kept_exact(const std::shared_ptr<const Config>& config, const std::string& file,
                        const std::string& path, const std::string& why) {
     note_kept_exact(config, path, why);
     const Locked report(config);
-    if (!report) return;
-    // It was made a short while ago, or is an old one of which more is written.
-    for (auto entry = report->datasets.rbegin(); entry != report->datasets.rend(); ++entry) {
-        if ((*entry)["path"] != path || (*entry)["file"] != file) continue;
-        (*entry)["what"] = (*entry)["what"].get<std::string>() + ", kept exact: " + why;
-        (*entry)["kept_exact"] = why;
-        return;
-    }
+    json* const entry = report ? dataset_in(*report, file, path) : nullptr;
+    if (entry == nullptr) return;
+    (*entry)["what"] = (*entry)["what"].get<std::string>() + ", kept exact: " + why;
+    (*entry)["kept_exact"] = why;
+}
+
+void report_stretched(const std::shared_ptr<const Config>& config, const std::string& file,
+                      const std::string& path, const std::string& why) {
+    note_stretched(config, path);
+    const Locked report(config);
+    json* const entry = report ? dataset_in(*report, file, path) : nullptr;
+    if (entry != nullptr) (*entry)["stretched_range"] = why;
 }
 
 Status write_reports() {

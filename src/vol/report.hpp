@@ -31,6 +31,10 @@ void report_dataset(const std::shared_ptr<const Config>& config, const std::stri
 /// has been told of; for report and closing line.
 void report_kept_exact(const std::shared_ptr<const Config>& config, const std::string& file,
                        const std::string& path, const std::string& why);
+/// Few values stretch this dataset's range, so that a relative bound leaves the others fewer than
+/// 8 bits; for report and closing line. @param why  for people: OpenWriter::stretched.
+void report_stretched(const std::shared_ptr<const Config>& config, const std::string& file,
+                      const std::string& path, const std::string& why);
 /// A captured file whose blocks have been written.
 struct EndedFile {
     const std::shared_ptr<const Config>& config;

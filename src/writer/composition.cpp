@@ -1,5 +1,7 @@
 #include "writer/composition.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -267,6 +269,23 @@ ErrorBound resolve(const ErrorBound& asked, const Composition::Range& range) {
     const double bound = share * (range.max - range.min);
     const bool usable = bound > 0.0 && bound <= std::numeric_limits<double>::max();
     return usable ? absolute(bound) : lossless();
+}
+
+std::string stretched_range(const ErrorBound& asked, const ErrorBound& in_units,
+                            const Composition::Range& range, const Composition::Range& bulk) {
+    constexpr double k_levels = 256.0;    // of 8 bits
+    constexpr double k_stretched = 16.0;  // a range that is no wider is not stretched
+    const double width = bulk.max - bulk.min;
+    if (asked.kind != ErrorBound::Kind::relative || in_units.kind != ErrorBound::Kind::absolute ||
+        !(width > 0) || width >= k_levels * in_units.value ||
+        width * k_stretched >= range.max - range.min)
+        return {};
+    const bool is_high = range.max - bulk.max > bulk.min - range.min;
+    return fmt::format(
+        "the relative bound {} is {:.3g}, and nine tenths of the values lie between {:.6g} and "
+        "{:.6g}, so that they keep fewer than 8 bits; the value {:.6g} stretches the range. If it "
+        "marks missing values, declare it (missing=); else give an absolute bound",
+        asked.value, in_units.value, bulk.min, bulk.max, is_high ? range.max : range.min);
 }
 
 }  // namespace caesura::writer

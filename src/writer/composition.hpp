@@ -145,5 +145,9 @@ inline bool needs_range(const ErrorBound& bound) {
 /// What a bound comes to where finite values have this range, which others than needs_range() do
 /// not look at. Without any spread there is no range to take a share of: lossless.
 ErrorBound resolve(const ErrorBound& asked, const Composition::Range& range);
+/// That a relative bound leaves most values fewer than 8 bits, because few others stretch the
+/// range; empty: it does not. For people, without the field's name. @param bulk  as Seen has it.
+std::string stretched_range(const ErrorBound& asked, const ErrorBound& in_units,
+                            const Composition::Range& range, const Composition::Range& bulk);
 
 }  // namespace caesura::writer

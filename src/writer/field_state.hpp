@@ -57,7 +57,8 @@ struct FieldState {
     /// declared here since.
     codec::ValueBits missing;
     codec::ValueBits agreed_missing;  ///< declared, or suspects of any rank: the same on all
-    bool is_warned_of_range = false;  ///< a stretched one
+    /// What has been said, once, of a range that few values stretch. The same on all ranks.
+    std::string stretched;
     TableStatistics counted;  ///< of blocks finished here and not yet sent; on rank 0 of all ranks
 
     /// Of an application's file.

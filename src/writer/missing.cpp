@@ -6,15 +6,6 @@
 #include "writer/assembly.hpp"
 
 namespace caesura::writer {
-namespace {
-
-/// Bits that a bound should leave nine tenths of the values: 8.
-constexpr double k_levels = 256.0;
-/// A range that is no wider is not stretched: the bound itself is that loose.
-constexpr double k_stretched = 16.0;
-
-}  // namespace
-
 // For the dataset's attributes.
 void FieldState::say_missing(const codec::ValueBits& declared) {
     for (const std::uint64_t bits : declared) {
@@ -73,23 +64,12 @@ Status Assembly::leave_out_suspects(std::span<const Seen> seen,
 // Local; all ranks know the same, and rank 0 says it, once for each field.
 void Assembly::warn_of_stretched_range(const FieldDump& dumped) {
     FieldState& field = parts_.fields[dumped.field];
-    if (field.bound.kind != ErrorBound::Kind::relative || field.is_warned_of_range || rank_ != 0 ||
-        dumped.ranges.empty() || dumped.bound.kind != ErrorBound::Kind::absolute)
-        return;
-    const Composition::Range& range = dumped.ranges[0];
-    const double bulk = dumped.bulk.max - dumped.bulk.min;
-    const double width = range.max - range.min;
-    if (!(bulk > 0) || bulk >= k_levels * dumped.bound.value || bulk * k_stretched >= width) return;
-    field.is_warned_of_range = true;
-    const bool is_high = range.max - dumped.bulk.max > dumped.bulk.min - range.min;
-    parts_.session.warn(
-        Warning::of_file,
-        fmt::format("field '{}', iteration {}: the relative bound {} is {:.3g}, and nine tenths of "
-                    "the values lie between {:.6g} and {:.6g}, so that they keep fewer than 8 "
-                    "bits; the value {:.6g} stretches the range. If it marks missing values, "
-                    "declare it (missing=); else give an absolute bound",
-                    field.name, parts_.session.iteration, field.bound.value, dumped.bound.value,
-                    dumped.bulk.min, dumped.bulk.max, is_high ? range.max : range.min));
+    if (!field.stretched.empty() || dumped.ranges.empty()) return;
+    field.stretched = stretched_range(field.bound, dumped.bound, dumped.ranges[0], dumped.bulk);
+    if (rank_ == 0 && !field.stretched.empty())
+        parts_.session.warn(Warning::of_file,
+                            fmt::format("field '{}', iteration {}: {}", field.name,
+                                        parts_.session.iteration, field.stretched));
 }
 
 }  // namespace caesura::writer

@@ -153,6 +153,10 @@ Status OpenWriter::declare_missing(Field field, const FillValue& value) {
     return impl_->intake->declare_missing(field, value);
 }
 
+const std::string& OpenWriter::stretched(Field field) const {
+    return impl_->fields[field.index].stretched;
+}
+
 Shape OpenWriter::fitting_chunk(const std::string& path, const Shape& dims) const {
     return impl_->session.experience->fitting_chunk(path, dims);
 }

@@ -117,6 +117,9 @@ class OpenWriter {
     void keep_exact(Field field);
     /// Has the last dump of a dataset with for_fields been stored exactly? The same on all ranks.
     KeptExact kept_exact(Field field) const;
+    /// What has been said of a range that few values stretch, without the field's name; empty:
+    /// nothing. The same on all ranks.
+    const std::string& stretched(Field field) const;
     /// As Dump::declare_missing; also after the puts, for what has not been handed over.
     Status declare_missing(Field field, const FillValue& value);
     /// Would put() refuse whatever it is given, because of an earlier error?

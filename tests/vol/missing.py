@@ -3,13 +3,15 @@
 
 `vol_missing` writes oceans natively and under the connector; each says in its own way that land is
 no data: a fill value that was set, an attribute that comes after the values, rules of the
-configuration, or nothing. The files are compared through stock h5py.
+configuration, or nothing. The files are compared through stock h5py. Of one ocean a single value
+stretches the range: the report says so, and of no other.
 
 Standard exit status: 0 if all holds, else 1.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -42,12 +44,17 @@ missing = [280.25]
 def faults_of(case: str, place: Path, options) -> list[str]:
     ranks = int(case.split()[0])
     for name, config in (("native", None), ("caesura", CONFIG)):
+        config = config and f'report = "{place}/report.json"\n{config}'
         said = run_in(
             place / name, [options.program, str(place / name)], options, ranks, config, again=False
         )
         if said is not None:
             return [f"{name}: {said}"]
+    entries = json.loads((place / "report.json").read_text())["datasets"]
+    told = {one["path"]: one["stretched_range"] for one in entries if "stretched_range" in one}
     faults = []
+    if list(told) != ["/once"] or "value 150000 stretches" not in told["/once"]:
+        faults.append(f"the report names as stretched: {told}")
     files = [next((place / name).glob("*.h5")) for name in ("native", "caesura")]
     with h5py.File(files[0]) as native, h5py.File(files[1]) as ours:
         for name, fill in LAND.items():

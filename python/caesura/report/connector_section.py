@@ -88,6 +88,7 @@ def _of(path: Path, report: Mapping[str, Any]) -> str:
             tag("p", text(said), class_="bad" if lost else None),
             _files(files),
             _datasets(report["datasets"]),
+            _stretched(report["datasets"]),
         )
     )
 
@@ -146,3 +147,14 @@ def _datasets(datasets: Sequence[Mapping[str, Any]]) -> str:
     ]
     head = ("what became of it", "stored", "datasets", "for example")
     return table(head, rows)
+
+
+def _stretched(datasets: Sequence[Mapping[str, Any]]) -> str:
+    """Those of whose range few values are the most, and what their bound leaves the others."""
+    rows = {one["path"]: one["stretched_range"] for one in datasets if "stretched_range" in one}
+    shown = [(text(path), text(said)) for path, said in rows.items()][:_MOST_ROWS]
+    if not shown:
+        return ""
+    count = f"{len(rows)} dataset{'s' if len(rows) > 1 else ''}"
+    title = f"Few values stretch the range of {count}: most values keep fewer than 8 bits"
+    return tag("p", title, class_="bad") + table(("dataset", "what its bound leaves"), shown)

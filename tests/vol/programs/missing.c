@@ -9,6 +9,7 @@ enum { k_rows = 96, k_width = 128 };
 
 static float value_of(uint64_t i, float land, int dump) {
     uint64_t row = i / k_width, column = i % k_width;
+    if (dump < 0) return i == 4000 ? land : 280.0f + 10.0f * (float)sin(1e-3 * (double)i);
     if (column < 30 + (row * (3 + (uint64_t)dump)) % 40) return land;
     return 280.0f + 10.0f * (float)sin(1e-3 * (double)i + dump);
 }
@@ -46,7 +47,7 @@ static void make(hid_t file, const char* name, float land, float fill, const cha
     if (fill != 0) OK(H5Pset_fill_value(creation, H5T_NATIVE_FLOAT, &fill));
     hid_t dataset = make_dataset(file, name, H5T_IEEE_F32LE, 2, dims, creation);
     OK(H5Pclose(creation));
-    write_ocean(dataset, land, 0);
+    write_ocean(dataset, land, name[0] == 'o' ? -1 : 0);
     if (attribute != NULL) say(dataset, attribute, land);
     if (name[0] == 't') { /* twice: the mask changes after a flush */
         OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
@@ -65,6 +66,7 @@ int main(int argc, char** argv) {
     make(file, "by_rule", 280.25f, 0, NULL);
     make(file, "by_all", 277.0f, 0, NULL);
     make(file, "suspected", -9999.0f, 0, NULL);
+    make(file, "once", 1.5e5f, 0, NULL); /* a single value: nothing suspects it */
     make(file, "twice", 1e20f, 0, NULL);
     OK(H5Fclose(file));
     return finish();
