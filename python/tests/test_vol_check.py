@@ -385,3 +385,32 @@ def test_where_the_connectors_hdf5_lies_is_said_and_the_loader_told(tmp_path, mo
     again = check(code=0, **answer["environment"])
     assert again["loaded"]
     assert again["environment"].get("LD_LIBRARY_PATH") is None
+
+
+def test_missing_values_are_in_no_range_and_a_stretched_one_is_warned_of(tmp_path):
+    """Goal: whatever says that land is no data, the bound foreseen is one of the sea."""
+    sea = 280 + np.cumsum(np.random.default_rng(1).normal(size=(96, 128)), axis=0) / 10
+    land = np.arange(128) < 40
+    fills = {"fill": -123.0, "attribute": 250.0, "rule": 500.0, "suspect": 1e20, "amid": 280.5}
+    once = sea.copy()
+    once[4, 50] = 1.5e5
+    with h5py.File(tmp_path / "ocean.h5", "w") as file:
+        for name, fill in fills.items():
+            more = {"fillvalue": fill} if name == "fill" else {}
+            file.create_dataset(name, data=np.where(land, fill, sea).astype("f4"), **more)
+        file["attribute"].attrs["_FillValue"] = np.float32(250)
+        file["amid"].attrs["missing_value"] = np.array([280.5, 1e30])
+        file["once"] = once.astype("f4")
+    config = tmp_path / "run.toml"
+    config.write_text("threshold_bytes = 1024\nbound = 1e-3\nbound_kind = 'relative'\n"
+                      "[[dataset]]\npath = '/rule'\nmissing = [500]\n")  # fmt: skip
+    answer = check(tmp_path / "ocean.h5", "--config", config, code=0)
+    found = {one["path"].strip("/"): one["components"][0] for one in answer["datasets"]}
+    there = sea[:, 40:].astype("f4")
+    for name, fill in fills.items():
+        one = found[name]
+        assert (one["min"], one["max"]) == (there.min(), there.max()), name
+        assert np.float32(fill) in np.float32(one["missing"]), name
+        assert one["in_units"] == pytest.approx(1e-3 * np.ptp(there.astype(float)))
+        assert one["warnings"] == []
+    assert "the value 150000 stretches the range" in found["once"]["warnings"][0]

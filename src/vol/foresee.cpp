@@ -13,7 +13,9 @@
 #include "vol/block_dataset.hpp"
 #include "vol/library_state.hpp"
 #include "vol/members.hpp"
+#include "vol/missing.hpp"
 #include "vol/object.hpp"
+#include "writer/fill_value.hpp"
 #include "writer/open_writer.hpp"
 
 namespace caesura::vol {
@@ -231,8 +233,41 @@ Status Foresight::read_component(hid_t dataset, const Element& element, std::siz
     return {};
 }
 
+/// As the connector knows them when the file is made.
+codec::ValueBits Foresight::declared_in(hid_t dataset, const DatasetFacts& facts) const {
+    const LibraryState state;
+    const store::QuietErrors quiet;
+    const KeepErrors keep;
+    FieldOptions said;
+    said.missing = settings_of(config_, facts.path).missing;
+    const auto by_attributes = missing_said_of({H5VLobject(dataset), H5I_DATASET});
+    said.missing.insert(said.missing.end(), by_attributes.begin(), by_attributes.end());
+    const Handle creation(H5Dget_create_plist(dataset), H5Pclose);
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    double fill = 0;
+    if (H5Pfill_value_defined(creation.get(), &defined) >= 0 &&
+        defined == H5D_FILL_VALUE_USER_DEFINED &&
+        H5Pget_fill_value(creation.get(), H5T_NATIVE_DOUBLE, &fill) >= 0 && fill != 0)
+        said.missing.emplace_back(fill);
+    return writer::declared_missing(said, facts.element->dtype);
+}
+
 Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<const int> axes,
                               const writer::Composition* parts, Seen& seen) {
+    const std::uint64_t done_bytes = done_bytes_;
+    Status status = look_through(dataset, extents, axes, parts, seen);
+    if (!status.ok() || !codec::unite(seen.missing, seen.looks.suspects)) return status;
+    // A suspect of one slab may lie alone in another, which has taken it for a value.
+    if (seen.missing.size() > codec::k_most_missing) seen.missing.resize(codec::k_most_missing);
+    seen.ranges.assign(seen.ranges.size(), {});
+    seen.looks = {};
+    seen.may_be_axis = false;  // it repeats
+    done_bytes_ = done_bytes;
+    return look_through(dataset, extents, axes, parts, seen);
+}
+
+Status Foresight::look_through(hid_t dataset, const Extents& extents, std::span<const int> axes,
+                               const writer::Composition* parts, Seen& seen) {
     const std::size_t numbers = seen.element.numbers();
     const auto box_of = [&](const Slab& slab) {
         Box box{Shape::filled(static_cast<int>(axes.size()), 0),
@@ -259,9 +294,10 @@ Status Foresight::find_ranges(hid_t dataset, const Extents& extents, std::span<c
             slab.extent[i] = std::min(most[i], dims[i] - slab.offset[i]);
         if (Status status = read(dataset, seen.element, slab, values); !status.ok()) return status;
         if (parts != nullptr)
-            parts->widen(box_of(slab), values.data(), seen.dtype(), {}, seen.ranges);
+            parts->widen(box_of(slab), values.data(), seen.dtype(), seen.missing, seen.ranges);
         else
-            writer::widen_without(values, seen.dtype(), {}, seen.ranges.front());
+            seen.looks.unite(
+                writer::widen_without(values, seen.dtype(), seen.missing, seen.ranges.front()));
         if (seen.may_be_axis)
             seen.order.add(values.data(), values.size() / size_of(seen.dtype()), seen.dtype());
         done_bytes_ += values.size();
@@ -317,6 +353,7 @@ Result<std::size_t> Foresight::look(hid_t dataset, const DatasetFacts& facts) {
     seen.ranges.resize(seen.components.size());
     seen.by_part = composed->by_part;
     seen.exact_because = composed->exact_because;
+    seen.missing = declared_in(dataset, facts);
     if (composed->for_fields) {
         if (std::string why = coordinates_because(dataset, facts.path); !why.empty())
             keep_exact(seen, "it looks like coordinates: " + why);
@@ -362,6 +399,10 @@ std::vector<Foresight::SampledPart> Foresight::parts_of(const Seen& seen, const 
     return parts;
 }
 
+std::uint64_t Foresight::missing_in(std::span<const std::byte> values, const Seen& seen) {
+    return codec::find_missing(values, seen.dtype(), seen.missing).missing;
+}
+
 json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound& bound,
                        const Range& range) {
     const Handle dataset(H5Dopen2(file_, seen.path.c_str(), H5P_DEFAULT), H5Dclose);
@@ -374,7 +415,8 @@ json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound
         for (const SampledPart& part : parts_of(seen, piece, bound, original)) {
             const auto before = left.first(part.shape.count() * size_of(seen.dtype()));
             left = left.subspan(before.size());
-            const auto codec = make_block_codec({seen.codec}, seen.dtype(), part.shape, part.bound);
+            const auto codec = make_block_codec({seen.codec}, seen.dtype(), part.shape, part.bound,
+                                                {{}, false, seen.missing});
             if (!codec.ok()) return nullptr;
             const auto block = (*codec)->encode(before, part.shape);
             if (!block.ok()) return nullptr;
@@ -384,7 +426,7 @@ json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound
             if (!seen.element.is_exact()) squares += squares_of(seen.dtype(), before, kept);
         }
         raw += static_cast<double>(original.size());
-        values += static_cast<double>(piece.shape.count());
+        values += static_cast<double>(piece.shape.count() - missing_in(original, seen));
         done_bytes_ += original.size();
         say("sampling");
     }
@@ -420,6 +462,12 @@ json Foresight::tell(std::size_t n) {
                       {"ratio", nullptr},
                       {"psnr", nullptr},
                       {"warnings", warnings_for(in_units, range, seen.dtype())}};
+        const std::string stretched =
+            writer::stretched_range(one.bound, in_units, range, seen.looks.bulk);
+        if (!stretched.empty()) entry["warnings"].push_back(stretched);
+        for (const std::uint64_t bits : seen.missing)
+            entry["missing"].push_back(number(std::get<double>(
+                writer::value_of(codec::values_of({bits}, seen.dtype()), seen.dtype()))));
         if (seen.bound_map.rules() > 0)
             entry["bound_map"] = json::parse(codec::to_json(seen.bound_map, in_units.value));
         const json sampled = one.as_it_is ? json{{"ratio", 1.0}} : sample(seen, c, in_units, range);

@@ -39,8 +39,8 @@ class Foresight {
     Result<std::size_t> look(hid_t dataset, const DatasetFacts& facts);
     /// After all have been looked at, as a bound may be of the range of several: an entry for each
     /// quantity, with name ("" if it has none), min, max, bound_kind, bound, in_units (0: exact),
-    /// bound_map (if it has one, as files have it), ratio and psnr (both from a sample; null: not
-    /// known), and warnings.
+    /// bound_map (if it has one, as files have it), missing (values that are left out), ratio and
+    /// psnr (both from a sample; null: not known), and warnings.
     nlohmann::json tell(std::size_t number);
     /// Why a bound that is said of no dataset by name does not hold for it; empty: it does, or
     /// there is none.
@@ -70,6 +70,8 @@ class Foresight {
         std::vector<writer::Component> components;
         BoundMap bound_map;  ///< of one component
         std::vector<writer::Composition::Range> ranges;
+        codec::ValueBits missing;                 ///< declared, and suspects of a pass before
+        writer::Seen looks;                       ///< of the last pass, where it is one quantity
         std::vector<std::vector<Piece>> samples;  ///< of each component
         DType dtype() const { return element.dtype; }
     };
@@ -84,8 +86,12 @@ class Foresight {
                        std::vector<std::byte>& values);
     static Status read_component(hid_t dataset, const Element& element, std::size_t component,
                                  const Slab& slab, std::vector<std::byte>& values);
+    codec::ValueBits declared_in(hid_t dataset, const DatasetFacts& facts) const;
     Status find_ranges(hid_t dataset, const Extents& extents, std::span<const int> axes,
                        const writer::Composition* parts, Seen& seen);
+    Status look_through(hid_t dataset, const Extents& extents, std::span<const int> axes,
+                        const writer::Composition* parts, Seen& seen);
+    static std::uint64_t missing_in(std::span<const std::byte> values, const Seen& seen);
     struct SampledPart;
     static std::vector<SampledPart> parts_of(const Seen& seen, const Piece& piece,
                                              const ErrorBound& bound,

@@ -127,8 +127,12 @@ def show(answer: dict[str, Any]) -> None:
                 out.print(f"[red]H5Dcreate would fail:[/red] {escape(dataset['error'])}",
                           soft_wrap=True)  # fmt: skip
             for one in dataset.get("components", []):
+                name = " ".join(filter(None, [dataset["path"], one["name"]]))
+                left_out = [f"{x:g}" for x in one.get("missing", []) if x is not None]
+                if left_out:
+                    out.print(f"{escape(name)}: missing, exact and in no range: "
+                              f"{', '.join(left_out)}", soft_wrap=True)  # fmt: skip
                 for warning in one["warnings"]:
-                    name = " ".join(filter(None, [dataset["path"], one["name"]]))
                     out.print(f"[yellow]{escape(name)}: {warning}[/yellow]", soft_wrap=True)
 
 
