@@ -27,6 +27,7 @@ class Case:
     axes: int
     bound: caesura.Bound
     codec: str
+    missing: tuple[float, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -34,8 +35,11 @@ class Case:
 
     def lines(self, language: str) -> str:
         dtype = np.dtype(self.dtype)
-        lines = configuration.lines(self.name, "", dtype, self.axes, self.bound, self.codec)
-        return lines[language]
+        missing = tuple(dtype.type(one) for one in self.missing)
+        field = configuration.Recommended(
+            self.name, "", dtype, self.axes, self.bound, self.codec, missing
+        )
+        return configuration.lines(field)[language]
 
 
 CASES = [
@@ -43,6 +47,8 @@ CASES = [
     Case("v/x", "v_x", "f8", 1, caesura.pointwise_relative(1e-5), "caesura:strong"),
     Case("T-T.0", "T_T_0", "f8", 4, caesura.absolute(2.0), "caesura"),
     Case("1." + 60 * "n", "field_1_" + 38 * "n", "f4", 2, caesura.lossless(), "caesura:fast"),
+    Case("sst", "sst", "f4", 2, caesura.relative(1e-3), "caesura", (-9999, 9.969209968386869e36)),
+    Case("ice", "ice", "f8", 2, caesura.absolute(1e-3), "caesura:fast", (2.5,)),
     Case("w" * 40, "w" * 40, "f4", 4, caesura.pointwise_relative(1.25e-5), "caesura:strong"),
 ]
 
@@ -179,6 +185,8 @@ def test_a_program_with_the_lines_writes_what_python_writes(
 
 
 def test_fortran_says_which_numbers_it_lacks():
-    half = configuration.lines("h", "/h", np.dtype("f2"), 1, caesura.absolute(1.0), "caesura")
+    half = configuration.lines(
+        configuration.Recommended("h", "/h", np.dtype("f2"), 1, caesura.absolute(1.0), "caesura")
+    )
     assert half["fortran"] == "! Fortran has no float16"
     assert "CAESURA_FLOAT16" in half["c"]

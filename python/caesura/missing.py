@@ -40,15 +40,18 @@ def bits_of(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}").reshape(values.shape)
 
 
-def declared(dataset: h5py.Dataset, named: Iterable[float] = ()) -> tuple[Any, ...]:
+def declared(
+    dataset: h5py.Dataset, named: Iterable[float] = (), dtype: np.dtype | None = None
+) -> tuple[Any, ...]:
     """What is said to be missing, as scalars of the dataset's type (in this machine's byte order),
-    each once. Nothing for types without an error bound."""
-    dtype = dataset.dtype.newbyteorder("=")
+    each once. Nothing for types without an error bound. dtype: of one of its quantities."""
+    dtype = dtype or dataset.dtype.newbyteorder("=")
     if dtype.kind != "f":
         return ()
     found: list[Any] = []
     plist = dataset.id.get_create_plist()
-    if plist.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED and dataset.fillvalue != 0:
+    has_fill = plist.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED
+    if has_fill and dataset.dtype.kind == "f" and dataset.fillvalue != 0:
         found.append(dataset.fillvalue)
     for name in _ATTRIBUTES:
         value = dataset.attrs.get(name)

@@ -152,6 +152,35 @@ def test_every_quantity_is_tuned_and_the_connector_takes_the_answer(ocean, confi
         assert one["psnr"] is None or one["psnr"] >= 60, (path, name)
 
 
+def test_fills_in_members_are_left_out_and_their_rules_say_so(tmp_path):
+    """Goal: a fill in a part of complex numbers or in a member ends, and is named to the
+    connector, which keeps it in a range where nobody declares it."""
+    sea = np.cumsum(np.random.default_rng(SEED).normal(size=(128, 200)), axis=0)
+    land = np.where(np.arange(200) < 50, -9999.0, sea)
+    wind = np.zeros(sea.shape, [("u", "f4"), ("v", "f4")])
+    wind["u"], wind["v"] = land, sea
+    once = sea.copy()
+    once[3, 4] = 1e5
+    with h5py.File(tmp_path / "fills.h5", "w") as file:
+        file["wind"], file["wave"], file["plain"] = wind, land + 1j * sea, land
+        file["once"] = once
+    target, config = tmp_path / "rules.toml", tmp_path / "base.toml"
+    config.write_text("threshold_bytes = 1024\n")
+    caesura("tune", "--all", tmp_path / "fills.h5", "-q", "psnr=60", "--codec", "caesura", "--out",
+            target, "--config", config)  # fmt: skip
+    text = target.read_text()
+    assert text.count("FEW VALUES STRETCH THE RANGE") == 1
+    missing = {rule["path"]: rule["missing"] for rule in tomllib.loads(text)["dataset"]
+               if "missing" in rule}  # fmt: skip
+    assert missing == {path: [-9999.0] for path in ("/wind", "/wave", "/plain")}
+    found = checked(tmp_path / "fills.h5", target)
+    for path, name in (("/wind", "u"), ("/wave", "r"), ("/plain", "")):
+        (part,) = (one for one in found[path]["components"] if one["name"] == name)
+        assert part["min"] == pytest.approx(sea[:, 50:].min()), path
+        assert part["missing"] == [-9999.0]
+        assert part["psnr"] >= 60
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

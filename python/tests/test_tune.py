@@ -300,52 +300,6 @@ def test_dumps_that_are_constant_are_left_out_and_said_to_be(tmp_path):
     assert "1 of the dumps is constant and does not count" in told.stdout
 
 
-@pytest.mark.parametrize("how", ["fill value", "_FillValue", "missing_value", "--missing",
-                                 "nobody", "nan"])  # fmt: skip
-def test_missing_values_are_left_out_of_range_and_quality(how, tmp_path):
-    """Goal: the bound is one of the sea, whatever marks the land and however it is said."""
-    land = np.float32(np.nan if how == "nan" else 9.96921e36 if how == "nobody" else -12345.0)
-    sea = 280 + 10 * np.sin(np.arange(128 * 128) * 1e-3).astype(np.float32).reshape(128, 128)
-    values = sea.copy()
-    values[:40] = land
-    fill = {"fillvalue": land} if how == "fill value" else {}
-    with h5py.File(tmp_path / "ocean.h5", "w") as file:
-        data = file.create_dataset("sst", data=values, **fill)
-        if how.startswith(("_", "missing")):
-            data.attrs[how] = land
-    said = ("--missing", -12345) if how == "--missing" else ()
-    asked = (tmp_path / "ocean.h5", "-q", "psnr=80", "--codec", "caesura", *said)
-    answer = json.loads(command(*asked, "--json").stdout)
-    (dump,) = answer["dumps"]
-    assert (dump["smallest"], dump["largest"]) == (sea[40:].min(), sea[40:].max())
-    assert dump["not_finite"] == 40 * 128
-    assert len(dump["suspected"]) == (1 if how == "nobody" else 0)
-    (chosen,) = answer["chosen"]["dumps"]
-    assert 0 < chosen["in_units"] < 1e-2
-    words = command(*asked).stdout
-    assert ("looks like a fill value" in words) == (how == "nobody")
-
-
-def test_suspects_are_extreme_values_that_repeat():
-    """Goal: the rule of docs/reference/missing_values.md, at its edges."""
-    from caesura import missing
-
-    plain = np.linspace(0.0, 1.0, 1000, dtype=np.float32)
-
-    def found(*extra):
-        return [float(one) for one in missing.suspects(np.append(plain, np.float32(extra)))]
-
-    assert found() == []
-    assert found(1e20) == []  # once
-    assert found(1e20, 1e20) == [float(np.float32(1e20))]
-    assert found(-9999, -9999, 1e20, 1e20) == [float(np.float32(1e20)), -9999.0]
-    assert found(3.0, 3.0) == []
-    assert found(*[1.5e6] * 15) == []
-    assert found(*[1.5e6] * 16) == [1.5e6]
-    assert found(*[9e5] * 16) == []
-    assert missing.suspects(np.full(9, 1e20, np.float32)) == []  # nothing else is there
-
-
 def test_bounds_that_are_held_against_all_values_can_be_pasted(tmp_path, monkeypatch):
     """Also the loosest of all, half of a range that has more than three figures."""
     field = 7.123456789 / 6 * smooth((96, 32, 32)).astype(np.float64)
@@ -361,7 +315,9 @@ def test_bounds_that_are_held_against_all_values_can_be_pasted(tmp_path, monkeyp
     asked = search.Asked(goals.parse_goal("psnr=1"), "absolute", ["caesura"], None, 1 << 16)
     assert search.tune([dump], asked).chosen is not None
     for bound in tried:
-        lines = configuration.lines("rho", "/rho", dump.dtype, 3, bound, "caesura")
+        lines = configuration.lines(
+            configuration.Recommended("rho", "/rho", dump.dtype, 3, bound, "caesura")
+        )
         assert tomllib.loads(lines["toml"])["dataset"][0]["bound"] == bound.value
 
 
@@ -451,7 +407,9 @@ def odd(tmp_path_factory) -> Path:
         ("empty", "psnr=80", 3, "holds no numbers; name another field"),
         ("text", "psnr=80", 3, "holds no numbers; name another field"),
         ("wide", "psnr=80", 3, "a range that no float64 can say"),
-        ("gap", "ssim=0.9", 3, "has 1 values that are missing, NaN or infinite"),
+        ("gap", "ssim=0.9", 0, ""),
+        ("gap", "gradient=1%", 0, ""),
+        ("gap", "spectrum=1%", 3, "ask for psnr, ssim or gradient, which leave them out"),
         ("gap", "psnr=60", 0, ""),
         ("ids", "psnr=80", 3, "integers and bool are stored without loss"),
         ("nothing", "psnr=80", 3, "has no finite value"),
@@ -537,8 +495,12 @@ def test_data_that_were_lossy_before_are_said_to_be(tmp_path):
 
 def test_another_codec_than_the_default_is_in_all_lines_to_paste():
     bound = caesura.relative(2.5e-4)
-    plain = configuration.lines("rho", "/rho", np.dtype("f4"), 3, bound, "caesura")
-    named = configuration.lines("v/x", "/v/x", np.dtype("f8"), 1, bound, "caesura:strong")
+    plain = configuration.lines(
+        configuration.Recommended("rho", "/rho", np.dtype("f4"), 3, bound, "caesura")
+    )
+    named = configuration.lines(
+        configuration.Recommended("v/x", "/v/x", np.dtype("f8"), 1, bound, "caesura:strong")
+    )
     assert not any("codec" in text for text in plain.values())
     assert 'v_x_options.codec = caesura::CodecSpec{"caesura:strong"};' in named["c++"]
     assert (

@@ -247,6 +247,7 @@ def document(answer: Answer, picture: Path | None) -> dict[str, Any]:
         },
         "chosen": (_as_json(answer.chosen) | _by_dump(answer.chosen)) if answer.chosen else None,
         "lossless_ratio": answer.lossless_ratio,
+        "stretched_range": answer.stretched or None,
         "configuration": _configuration(answer),
         "picture": str(picture) if picture else None,
     }  # fmt: skip
@@ -283,7 +284,10 @@ def _configuration(answer: Answer) -> dict[str, str]:
     bound, codec = (chosen.bound, chosen.codec) if chosen else (lossless(), "caesura")
     # Outside openPMD groups are no records, and a field is called by its own name.
     name = first.name if first.name != first.path else first.path.rpartition("/")[2]
-    return configuration.lines(name, path, first.dtype, len(first.shape), bound, codec)
+    missing = tuple(one for dump in answer.dumps for one in dump.missing)
+    return configuration.lines(
+        configuration.Recommended(name, path, first.dtype, len(first.shape), bound, codec, missing)
+    )
 
 
 # --------------------------------------------------------------------------------------- for people
@@ -317,6 +321,8 @@ def show(answer: Answer, picture: Path | None) -> None:
             f"of {count}"
         )
         _show_dumps(answer, chosen)
+    if answer.stretched:
+        out.print(f"\n[yellow]{escape(answer.stretched)}[/yellow]", soft_wrap=True)
     for language, lines in _configuration(answer).items():
         out.print(f"\n[bold]{configuration.LANGUAGES[language]}[/bold]")
         out.print(lines, markup=False, soft_wrap=True)

@@ -17,17 +17,17 @@ class Quality:
     exact: float  # of a field that came back bit for bit
     limits: tuple[float, float]  # of a goal, both excluded but for `exact` of SSIM
     lacking: str = ""  # what a field has not of which the quality is NaN
-    needs_finite: bool = True  # defined for fields without NaN and infinities only
+    needs_finite: bool = False  # defined for fields without NaN and infinities only
     percent: bool = False
 
 
 QUALITIES = {
     one.name: one
     for one in (
-        Quality("psnr", "PSNR", True, math.inf, (0.0, 400.0), needs_finite=False),
-        Quality("ssim", "SSIM", True, 1.0, (0.0, 1.0)),
+        Quality("psnr", "PSNR", True, math.inf, (0.0, 400.0)),
+        Quality("ssim", "SSIM", True, 1.0, (0.0, 1.0), lacking="windows of finite values"),
         Quality("spectrum", "largest error of the power spectrum", False, 0.0, (0.0, 1.0),
-                lacking="power at these wave numbers", percent=True),
+                lacking="power at these wave numbers", needs_finite=True, percent=True),
         Quality("gradient", "RMS error of gradients", False, 0.0, (0.0, 1.0),
                 lacking="central differences other than 0", percent=True),
     )

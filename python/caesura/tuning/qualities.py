@@ -92,11 +92,13 @@ class Ssim:
             return
         halo = min(WINDOW, original.shape[0]) - 1
         # Variances of what lies around 0 lose nothing to the values' common offset.
-        middle = float(original.flat[original.size // 2])
+        middle = _any_finite(original)
 
         def of(part: slice) -> tuple[float, int]:
             whole = slice(part.start, part.stop + halo)
-            found = self._windows_of(original[whole], decoded[whole], middle)
+            with np.errstate(invalid="ignore"):
+                found = self._windows_of(original[whole], decoded[whole], middle)
+            found = found[np.isfinite(found)]  # a window with a value that is not finite
             return float(found.sum()), found.size
 
         for total, windows in _over(original, of, halo):
@@ -118,7 +120,16 @@ class Ssim:
         return light * (2 * covariance + _C2) / (variances + _C2)
 
     def value(self) -> float:
-        return self._sum / self._windows
+        return self._sum / self._windows if self._windows > 0 else math.nan
+
+
+def _any_finite(values: np.ndarray) -> float:
+    """One of them; 0 where there is none."""
+    one = float(values.flat[values.size // 2])
+    if math.isfinite(one):
+        return one
+    finite = np.isfinite(values)
+    return float(values.flat[int(np.argmax(finite))]) if finite.any() else 0.0
 
 
 def _means(values: np.ndarray) -> np.ndarray:
@@ -149,9 +160,13 @@ class Gradient:
         def of(axis: int, part: slice) -> tuple[float, float]:
             halo = 2 if axis == 0 else 0
             whole = slice(part.start, part.stop + halo)
-            before = _differences(original[whole], axis, self._span)
-            wrong = (_differences(decoded[whole], axis, self._span) - before).ravel()
+            with np.errstate(invalid="ignore"):
+                before = _differences(original[whole], axis, self._span)
+                wrong = (_differences(decoded[whole], axis, self._span) - before).ravel()
             before = before.ravel()
+            good = np.isfinite(before)  # of two finite values
+            if not good.all():
+                before, wrong = before[good], wrong[good]
             return float(wrong @ wrong), float(before @ before)
 
         for axis, extent in enumerate(original.shape):

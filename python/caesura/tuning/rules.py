@@ -22,7 +22,7 @@ import numpy as np
 from caesura import missing, vol
 from caesura.bounds import Bound, lossless
 from caesura.tuning import search, sources
-from caesura.tuning.configuration import number, pattern_of
+from caesura.tuning.configuration import number, numbers_of, pattern_of
 
 Watch = Callable[[str, int, int | None], None]
 _EXACT = 'bound_kind = "lossless"\n'
@@ -39,6 +39,7 @@ class Quantity:
     bound: Bound | None  # None: stored as it is, uncompressed
     codec: str  # "": the configuration's
     words: str  # for people, after the bound
+    missing: tuple[Any, ...] = ()  # values that are no data, of all its quantities
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Member(sources.Dump):
             values = values.real if self.member.startswith("r") else values.imag
         else:
             values = values[self.member]
-        return np.ascontiguousarray(values, self.dtype)
+        return self._without_missing(values)
 
     def pieces(self, budget_bytes: int, block_bytes: int) -> list[np.ndarray]:
         """Stretches of the first axis, spread over all of it."""
@@ -195,9 +196,20 @@ def _search(
         words = f"exact: no bound that keeps {goal.text()} takes less"
         return replace(exact, words=_said(words, _range(one), f"ratio {answer.lossless_ratio:.3g}"))
     ratios = f"ratio {chosen.ratio:.3g}, without loss {answer.lossless_ratio:.3g}"
-    words = _said(_range(one), f"{goal.text()}: {ratios}")
+    few = "FEW VALUES STRETCH THE RANGE, most keep fewer than 8 bits" if answer.stretched else ""
+    words = _said(_range(one), f"{goal.text()}: {ratios}", few)
     codec = chosen.codec if not name else ""
-    return Quantity(path, name, chosen.bound, codec, words)
+    left_out = {str(one): one for dump in answer.dumps for one in dump.missing}
+    return Quantity(path, name, chosen.bound, codec, words, tuple(left_out.values()))
+
+
+def _type_of(dtype: np.dtype, member: str) -> np.dtype:
+    """Of a quantity."""
+    if dtype.kind == "c":
+        return np.dtype(f"f{dtype.itemsize // 2}")
+    if dtype.names and member in dtype.names:
+        return dtype[member].newbyteorder("=")
+    raise ValueError("its quantities lie in boxes or along an axis and are not taken apart")
 
 
 def _dump(file: Path, path: str, name: str, named: Sequence[float]) -> sources.Dump:
@@ -206,20 +218,16 @@ def _dump(file: Path, path: str, name: str, named: Sequence[float]) -> sources.D
         if not isinstance(dataset, h5py.Dataset) or not dataset.shape:
             raise ValueError(f"{path} is no array")
         shape, dtype = tuple(dataset.shape), dataset.dtype.newbyteorder("=")
-        declared = () if name else missing.declared(dataset, named)
+        if name:
+            dtype = _type_of(dtype, name)
+        declared = missing.declared(dataset, named, dtype)
     if math.prod(shape) < 2:
         raise ValueError("it has too few values to tune for")
     if not name:
         if dtype.kind != "f":
             raise ValueError(f"it holds {dtype}, which has no bound")
         return sources.Dump(file, path, path, path, shape, dtype, 0.0, declared)
-    if dtype.kind == "c":
-        dtype = np.dtype(f"f{dtype.itemsize // 2}")
-    elif dtype.names and name in dtype.names:
-        dtype = dtype[name].newbyteorder("=")
-    else:
-        raise ValueError("its quantities lie in boxes or along an axis and are not taken apart")
-    return Member(file, path, path, path, shape, dtype, 0.0, member=name)
+    return Member(file, path, path, path, shape, dtype, 0.0, declared, member=name)
 
 
 # ------------------------------------------------------------------------------------------ as TOML
@@ -238,6 +246,12 @@ def text_of(answer: dict[str, Any], quantities: Sequence[Quantity], first_line: 
         if (one.path, one.component) in seen:  # another iteration of it
             continue
         seen.add((one.path, one.component))
+        left_out = numbers_of(one.missing)
+        if left_out and one.component:  # a dataset's, not a quantity's
+            left_out = numbers_of(m for each in quantities if each.path == one.path
+                                  for m in each.missing)  # fmt: skip
+            lines += ["", "[[dataset]]", f"path = {_quoted(one.path)}",
+                      f"missing = [{', '.join(left_out)}]"]  # fmt: skip
         lines += ["", f"# {_one_line(one.words)}", "[[dataset]]", f"path = {_quoted(one.path)}"]
         if one.component:
             lines.append(f"component = {_quoted(one.component)}")
@@ -249,6 +263,8 @@ def text_of(answer: dict[str, Any], quantities: Sequence[Quantity], first_line: 
             lines += [f"bound = {number(one.bound.value)}", f'bound_kind = "{one.bound.kind}"']
         if one.codec and one.codec != "caesura":
             lines.append(f"codec = {_quoted(one.codec)}")
+        if left_out and not one.component:
+            lines.append(f"missing = [{', '.join(left_out)}]")
     return "\n".join(lines) + "\n"
 
 

@@ -20,6 +20,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from caesura.bounds import Bound
 from caesura.tuning import sources
 from caesura.tuning.goals import Goal
@@ -40,6 +42,7 @@ _SAMPLED_DUMPS = 3
 _LOOSEST = 0.5  # of the range
 _TIGHTEST = {2: 1e-5, 4: 1e-9, 8: 1e-17}  # by bytes of a value: below its precision
 _TRIALS_ON_ALL = 16
+_LEVELS, _STRETCHED = 256.0, 16.0  # docs/reference/missing_values.md
 
 Watch = Callable[[str, int, int | None], None]  # what is done, bytes done, all bytes
 
@@ -60,6 +63,7 @@ class Answer:
     lossless_on_sample: float = 1.0  # ratio of the first codec
     lossless_ratio: float = 1.0  # on all values, where a codec met the goal on the sample
     trials: int = 0
+    stretched: str = ""  # said where few values stretch a range, so that most keep few bits
 
     @property
     def raw_bytes(self) -> int:
@@ -160,6 +164,9 @@ class _Search:
         settled = next(filter(None, map(self._settle, ranked)), None)
         if settled is not None and settled.ratio > answer.lossless_ratio:
             answer.chosen = settled
+            answer.stretched = next(
+                filter(None, (_stretched(one, settled.bound) for one in self._sample)), ""
+            )
         return answer
 
     def _bound(self, share: float) -> Bound:
@@ -254,6 +261,24 @@ class _Search:
         if not self._goal.met_by(point.quality) and missed > 0:
             self._subjects.insert(0, self._subjects.pop(missed))
         return replace(point, whole=True)
+
+
+def _stretched(subject: Subject, bound: Bound) -> str:
+    """As the Writer says it; empty: the bound leaves nine tenths of the values 8 bits, or it is the
+    bound that is loose and not the range that is wide."""
+    if bound.kind != "relative":
+        return ""
+    seen, limit = subject.survey, bound.value * subject.survey.span
+    values = np.concatenate([one[np.isfinite(one)].ravel() for one in subject.values()])
+    low, high = np.quantile(values.astype(np.float64), (0.05, 0.95))
+    if high - low >= _LEVELS * limit or (high - low) * _STRETCHED >= seen.span:
+        return ""
+    far = seen.largest if seen.largest - high > low - seen.smallest else seen.smallest
+    return (
+        f"{subject.dump.path}: the value {far:g} stretches the range. Nine tenths of the values "
+        f"lie between {low:g} and {high:g}, and a bound of {limit:.3g} leaves them fewer than 8 "
+        f"bits. If it marks missing values, say --missing {far:g}; else ask for --kind absolute."
+    )
 
 
 def _rounded(value: float) -> float:

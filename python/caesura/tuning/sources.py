@@ -266,7 +266,7 @@ def survey(dump: Dump, needs_finite: bool, quality: str, watch: Watch) -> Survey
     if not_finite and needs_finite:
         raise ValueError(
             f"{where} has {not_finite} values that are missing, NaN or infinite, for which "
-            f"{quality} is not defined; psnr counts the finite ones"
+            f"{quality} is not defined; ask for psnr, ssim or gradient, which leave them out"
         )
     if math.isinf(largest - smallest):
         raise ValueError(
