@@ -44,7 +44,7 @@ import caesura
 import h5py
 import hdf5plugin  # also registers the filters with h5py
 import numpy as np
-from launching import environment, on_ranks
+from launching import NIGHTLY, environment, on_ranks
 
 FIELDS = {"density": np.float32, "velocity/x": np.float64, "temperature": np.float32}
 COLUMNS, PLANES = 64, 96
@@ -551,6 +551,7 @@ def parser() -> argparse.ArgumentParser:
     build = Path(os.environ.get("CAESURA_BUILD", "build"))
     out = Path(os.environ.get("CAESURA_OUT", "out"))
     top.add_argument("--runs", type=int, default=20)
+    top.add_argument("--nightly-runs", type=int, help="with CAESURA_NIGHTLY, instead of --runs")
     top.add_argument("--seed", type=int, help="of the first run; run i has seed + i")
     top.add_argument("--ranks", type=int, default=2)
     top.add_argument("--append", action="store_true", help="later runs go on with the file")
@@ -564,6 +565,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     options = parser().parse_args()
+    if NIGHTLY and options.nightly_runs:
+        options.runs = options.nightly_runs
     if not options.writer.exists():
         sys.exit(f"{options.writer} is missing: build with -DCAESURA_MPI=ON, or give --writer.")
     # Orphaned ranks become children of this process, so that it can see them gone.

@@ -12,6 +12,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+# The full form of tests that have a shorter one for every change (.ci/nightly).
+NIGHTLY = "CAESURA_NIGHTLY" in os.environ
+
 # What Open MPI wants to be told before it starts root's ranks, and more than there are cores;
 # spinning ranks starve each other there, and containers forbid cross-memory attach. MPICH asks for
 # none of this and knows none of these.
@@ -41,3 +44,8 @@ def on_ranks(ranks: int, *command: object, variables: Mapping[str, str] | None =
     """What follows the launcher's name: `command` on so many ranks with these variables."""
     given = [f"{name}={text}" for name, text in (variables or {}).items()]
     return ["-n", str(ranks), *(["env", *given] if given else []), *map(str, command)]
+
+
+def rank_counts(given: list[int]) -> list[int]:
+    """All of them in the nightly run; the last alone for every change."""
+    return given if NIGHTLY else given[-1:]

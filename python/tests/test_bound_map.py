@@ -1,7 +1,6 @@
 """Bounds that differ from place to place: every value keeps what the map asks of it, and the file
 says so."""
 
-# CAESURA_PYTEST_SERIAL: ranks need cores that are really there
 from __future__ import annotations
 
 import importlib.util

@@ -1,6 +1,5 @@
 """Several ranks write one file through mpi4py (needs mpi4py and mpirun)."""
 
-# CAESURA_PYTEST_SERIAL: ranks need cores that are really there
 from __future__ import annotations
 
 import importlib.util

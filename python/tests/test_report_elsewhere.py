@@ -1,7 +1,6 @@
 """caesura report of what others than a Writer of this process left: an unmodified HDF5 program
 under the connector, and a service that compressed and wrote."""
 
-# CAESURA_PYTEST_SERIAL: ranks need cores that are really there
 from __future__ import annotations
 
 import json

@@ -1,7 +1,6 @@
 """Goal: services that a launcher has started together are members of one group without being told
 of each other, and all end when they are asked to."""
 
-# CAESURA_PYTEST_SERIAL: it waits for processes that need cores
 from __future__ import annotations
 
 import json

@@ -1,7 +1,6 @@
 """A few random kills of clients and of the service, and some hundred connections: nothing committed
 is lost, nobody hangs, nothing is left, nothing grows. kills.py by hand makes many."""
 
-# CAESURA_PYTEST_SERIAL: it waits for processes that need cores
 from __future__ import annotations
 
 import sys

@@ -2,7 +2,6 @@
 connector: the values are what they are without it, and a service that is killed costs no committed
 dump. And what `caesura serve` says of it."""
 
-# CAESURA_PYTEST_SERIAL: ranks need cores that are really there
 from __future__ import annotations
 
 import importlib.util

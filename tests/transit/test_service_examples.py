@@ -2,7 +2,6 @@
 runs an application beside it and ends it. There is no Slurm here: its srun is a script that runs
 the command once, on this node."""
 
-# CAESURA_PYTEST_SERIAL: ranks need cores that are really there
 from __future__ import annotations
 
 import os

@@ -1,11 +1,11 @@
 """Goal: an application on one node and its service on another, over a cable of stated speed: what
-goes over the cable is what was handed over; a cable that is cut for ten seconds delays and loses
+goes over the cable is what was handed over; a cable that is cut for seconds delays and loses
 nothing; whoever dies takes nothing committed with it. Root only, else skipped."""
 
-# CAESURA_PYTEST_SERIAL: it waits for processes that need cores
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -29,7 +29,7 @@ DUMPS = 8
 STOP = 3  # the dump before which things happen; those before are committed
 DUMP_BYTES = len(FIELDS) * 4 * SHAPE[0] * SHAPE[1] * SHAPE[2]
 TIMEOUT_S = 120.0
-CUT_S = 10.0
+CUT_S = 10.0 if "CAESURA_NIGHTLY" in os.environ else 3.0
 
 
 class Run:
@@ -127,7 +127,7 @@ def test_values_go_over_the_cable_and_files_are_whole(run_with, cable):
     assert run.service.end() == 0
 
 
-def test_a_cable_that_is_cut_for_ten_seconds_loses_nothing(run_with, cable):
+def test_a_cable_that_is_cut_for_seconds_loses_nothing(run_with, cable):
     run = run_with(lease_s=40)
     client = run.start("error")
     read_until_it_stops(client)

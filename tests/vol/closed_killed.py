@@ -58,7 +58,7 @@ import h5py
 import hdf5plugin
 import numpy as np
 from crash import PR_SET_CHILD_SUBREAPER, digest, processes_of, run_and_kill
-from launching import environment, on_ranks
+from launching import NIGHTLY, environment, on_ranks
 
 FIELDS = ("density", "pressure", "velocity")
 NOBODY = 65534
@@ -371,6 +371,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--ranks", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--nightly-runs", type=int, help="with CAESURA_NIGHTLY, instead of --runs")
     parser.add_argument("--seed", type=int, default=1, help="of the first run")
     parser.add_argument("--mpirun", default="mpirun")
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
@@ -388,6 +389,8 @@ def main() -> int:
     parser.add_argument("--own-handler", action="store_true", help="with --term: the program's")
     parser.add_argument("--json", type=Path, help="where the sums go")
     options = parser.parse_args()
+    if NIGHTLY and options.nightly_runs:
+        options.runs = options.nightly_runs
     if options.bandwidth and not options.pfs:
         parser.error("--bandwidth needs --pfs")
     if shutil.which("prlimit") is None or (os.geteuid() == 0 and shutil.which("setpriv") is None):

@@ -37,7 +37,7 @@ from caesura import codec, comparing, verifying
 from caesura.block_bounds import add_bounds
 from caesura.cli.info import add_components
 from caesura.components import components_of, parts_of
-from running import run_in
+from running import rank_counts, run_in
 
 NAMES = ["density", "xmom", "ymom", "zmom", "Temp", "phi_grav"]
 DATA = "data:datatype=0"
@@ -508,6 +508,7 @@ def main() -> int:
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     options = parser.parse_args()
+    options.ranks = rank_counts(options.ranks)
     good = True
     for ranks in options.ranks:
         if said := run(options, ranks, options.out / f"native-{ranks}", None):

@@ -34,7 +34,7 @@ import numpy as np
 from caesura import codec, comparing, verifying
 from caesura.cli.info import add_components
 from caesura.components import components_of, members_in, parts_of
-from running import run_in
+from running import rank_counts, run_in
 
 MEMBERS = {
     "particles": ["x", "y", "z", "vx", "vy", "vz"],
@@ -259,6 +259,7 @@ def main() -> int:
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     options = parser.parse_args()
+    options.ranks = rank_counts(options.ranks)
     good = True
     for ranks in options.ranks:
         if said := run(options, ranks, options.out / f"native-{ranks}", None):

@@ -32,7 +32,7 @@ import numpy as np
 from caesura import comparing, verifying
 from caesura.bound_maps import map_in
 from caesura.components import own_bound, parts_of
-from running import run_in
+from running import rank_counts, run_in
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "transit"))
 from service_process import Service
@@ -256,6 +256,7 @@ def main() -> int:
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     parser.add_argument("--serve", default="", help="caesura-serve; empty: without a service")
     options = parser.parse_args()
+    options.ranks = rank_counts(options.ranks)
     good = True
     for ranks in options.ranks:
         for served in (False, True) if options.serve else (False,):

@@ -28,7 +28,7 @@ import h5py
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from launching import environment, on_ranks
+from launching import environment, on_ranks, rank_counts
 
 BOUND = 1e-3
 COMMON = "threshold_bytes = 1\nreport = 'report.json'\n"
@@ -149,11 +149,9 @@ def check_named(options: argparse.Namespace) -> list[str]:
     status, said = run(options, 2, place, COMMON + CONFIGURATIONS["absolute"] + rules)
     if status != 0:
         return [f"the program failed: {said[-3000:]}"]
-    wrong = []
+    wrong, native = [], options.out / f"native-{options.ranks[-1]}"
     for file, (_, path, bound) in named.items():
-        wanted, ours = (
-            h5py.File(where / f"{file}.h5")[path][()] for where in (options.out / "native-1", place)
-        )
+        wanted, ours = (h5py.File(where / f"{file}.h5")[path][()] for where in (native, place))
         if not 0 < np.abs(ours - wanted).max() <= bound:
             wrong.append(f"{path}: off by {np.abs(ours - wanted).max()} where a rule says {bound}")
     rule = "[[dataset]]\npath = '/phase'\nbound = 0.5\n"
@@ -172,6 +170,7 @@ def main() -> int:
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     options = parser.parse_args()
+    options.ranks = rank_counts(options.ranks)
     h5py.h5pl.append(options.filters.encode())
     if not os.environ.get("CAESURA_PARALLEL_PYTHON"):
         print("skipped: $CAESURA_PARALLEL_PYTHON names no Python with parallel h5py")

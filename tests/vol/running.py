@@ -15,7 +15,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from launching import environment, on_ranks
+from launching import environment, on_ranks, rank_counts
+
+__all__ = ["options_of_cases", "rank_counts", "run_in", "try_cases"]
 
 
 def run_in(
