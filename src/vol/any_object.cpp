@@ -51,7 +51,7 @@ herr_t object_specific(void* object, const H5VL_loc_params_t* location,
         const auto call = [&] {
             return AtLocation<H5VLobject_specific>::call(object, location, args, transfer, request);
         };
-        return args->op_type == H5VL_OBJECT_FLUSH ? flush_object(object, call) : call();
+        return args->op_type == H5VL_OBJECT_FLUSH ? flush_serial_object(object, call) : call();
     });
 }
 

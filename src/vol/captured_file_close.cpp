@@ -146,7 +146,12 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
     uncommitted_ = all;
     given_up_ = !all.ok();
     if (!all.ok()) return all;
-    if (!off) return Ended::complete;
+    if (!off) {
+        // The rank that returns first may make the file anew by itself, which others' locks forbid.
+        if (last) shared_file_->file().unlock();
+        if (Status s = shared() ? communicator_->barrier() : Status{}; !s.ok()) return s;
+        return Ended::complete;
+    }
     kept_ = file.under;
     leave_open_files();
     stay_pending();

@@ -11,7 +11,7 @@ herr_t datatype_specific(void* object, H5VL_datatype_specific_args_t* args, hid_
         const auto call = [&] {
             return OnObject<H5VLdatatype_specific>::call(object, args, transfer, request);
         };
-        return args->op_type == H5VL_DATATYPE_FLUSH ? flush_object(object, call) : call();
+        return args->op_type == H5VL_DATATYPE_FLUSH ? flush_serial_object(object, call) : call();
     });
 }
 

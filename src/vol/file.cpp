@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/all_ranks.hpp"
 #include "vol/callbacks.hpp"
@@ -112,6 +113,24 @@ Status wait_for_others(const Opener& opener, const std::string& name, const File
                : Status{};
 }
 
+/// One process makes anew what all its ranks have closed and are still writing: these go on in a
+/// file that has lost its name. What stands in the way the next step says.
+void take_name_of_pending(FileCall& call, const Opener& opener) {
+    namespace fs = std::filesystem;
+    if (!call.creates() || (call.flags & H5F_ACC_EXCL) != 0 || opener.ranks.size() != 1 ||
+        !pending_files::holds_for_others(call.identity, opener.ranks))
+        return;
+    base::FileSystem& files = base::FileSystem::posix();
+    std::error_code error;
+    const fs::path path = fs::canonical(call.name, error);  // a symbolic link stays one
+    if (error || !files.open(path, base::FileSystem::Mode::read_write).ok()) return;
+    const fs::perms permissions = fs::status(path, error).permissions();
+    if (error || !files.remove(path).ok()) return;
+    if (files.open(path, base::FileSystem::Mode::create).ok())
+        fs::permissions(path, permissions, error);
+    call.identity = identity_of(call.name);
+}
+
 /// What is pending here goes first. An error of the caller is one on all ranks.
 /// @param goes_on  the file itself is not to be completed.
 Status before_open(const Opener& opener, const FileIdentity& identity, Status mine,
@@ -147,7 +166,7 @@ bool is_scratch(hid_t access) {
            H5Pget_fapl_core(access, &increment, &is_kept) >= 0 && is_kept == 0;
 }
 
-void* open_file(const FileCall& call, void** request_slot) {
+void* open_file(FileCall call, void** request_slot) {
     // What lies in files is all that a forked child has of them.
     if (is_forked()) return open_natively(call, request_slot);
     auto info = info_of(call.access);
@@ -163,6 +182,7 @@ void* open_file(const FileCall& call, void** request_slot) {
     }
     leave_to_native_use(call, opener);
     const bool goes_on = may_go_on(call, opener);
+    if (status.ok()) take_name_of_pending(call, opener);
     // What is there and is to be captured is inspected, which waits too: it is opened once.
     if (status.ok() && (call.creates() || !opener.captured()))
         status = wait_for_others(opener, call.name, call.identity, call.access);

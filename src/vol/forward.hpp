@@ -68,6 +68,17 @@ herr_t flush_object(void* object, Native&& native) {
     return flushed < 0 || file == nullptr ? flushed : done(file->flush_from(through));
 }
 
+/// H5Oflush, H5Gflush and H5Tflush, which HDF5 refuses in files of MPI-IO.
+template <class Native>
+herr_t flush_serial_object(void* object, Native&& native) {
+    const CapturedFile* const file = object_of(object).file.get();
+    if (file != nullptr && H5Pget_driver(file->access()) == H5FD_MPIO)
+        return fail(Status{StatusCode::unsupported,
+                           file->name() + ": HDF5 flushes single objects in files without MPI-IO "
+                                          "alone; call H5Fflush"});
+    return flush_object(object, std::forward<Native>(native));
+}
+
 template <auto Below, H5I_type_t Kind>
 struct MakesAtLocation;
 

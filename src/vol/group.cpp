@@ -58,7 +58,7 @@ herr_t group_specific(void* object, H5VL_group_specific_args_t* args, hid_t tran
         const auto call = [&] {
             return OnObject<H5VLgroup_specific>::call(object, args, transfer, request);
         };
-        return args->op_type == H5VL_GROUP_FLUSH ? flush_object(object, call) : call();
+        return args->op_type == H5VL_GROUP_FLUSH ? flush_serial_object(object, call) : call();
     });
 }
 

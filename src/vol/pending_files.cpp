@@ -150,6 +150,12 @@ bool holds(const FileIdentity& identity) {
                        [&](const FilePtr& file) { return file->identity() == identity; });
 }
 
+bool holds_for_others(const FileIdentity& identity, const Ranks& callers) {
+    return std::any_of(lists().files.begin(), lists().files.end(), [&](const FilePtr& file) {
+        return file->identity() == identity && !covers(callers, file->members());
+    });
+}
+
 bool may_go_on(const FileIdentity& identity, const std::string& name, hid_t access) {
     if (is_forked()) return false;
     const auto& files = lists().files;

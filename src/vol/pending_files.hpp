@@ -51,6 +51,8 @@ void add(std::shared_ptr<CapturedFile> file);
 std::size_t count();
 /// Is this one of them?
 bool holds(const FileIdentity& identity);
+/// And does it belong to others beside these ranks too? They complete it without these.
+bool holds_for_others(const FileIdentity& identity, const Ranks& callers);
 
 /// CapturedFile::may_go_on() and take_back() of this file. Local.
 bool may_go_on(const FileIdentity& identity, const std::string& name, hid_t access);

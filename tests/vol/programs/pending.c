@@ -40,6 +40,42 @@ static void half(const char* name) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* One rank makes anew, without MPI-IO, what all ranks have closed. The others need not know. */
+static void one_makes_anew(const char* name) {
+    write_file(MPI_COMM_WORLD, name, k_rows, 2.0);
+    if (g_rank == g_ranks - 1) {
+        FAILS(H5Fcreate(path_of(name), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT));
+        hid_t file = OK(H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+        hsize_t dims[2] = {k_rows, 32};
+        OK(H5Dclose(make_dataset(file, "empty", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT)));
+        OK(H5Fclose(file));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    hid_t file = open_file(name, H5F_ACC_RDWR);
+    H5G_info_t info;
+    OK(H5Gget_info(file, &info));
+    CHECK(info.nlinks == 1 && OK(H5Lexists(file, "empty", H5P_DEFAULT)) > 0);
+    OK(H5Fclose(file));
+    write_file(MPI_COMM_WORLD, name, k_rows, 3.0);
+    check_file(MPI_COMM_WORLD, name, k_rows, 3.0);
+}
+
+/* The same at once after the close, of a file in which nothing waited. */
+static void one_makes_anew_at_once(const char* name) {
+    for (int round = 0; round < 4; ++round) {
+        hid_t file = create_file(name);
+        hsize_t dims[2] = {k_rows, 64};
+        hid_t dataset = make_dataset(file, "field", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+        write_rows(dataset, k_rows, 64, 1.0, H5FD_MPIO_COLLECTIVE);
+        OK(H5Dclose(dataset));
+        OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+        OK(H5Fclose(file));
+        if (g_rank == round % g_ranks)
+            OK(H5Fclose(OK(H5Fcreate(path_of(name), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT))));
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 /* A file of one rank is known to the others when all open it. */
 static void more_ranks_than_wrote(void) {
     if (g_rank == 0) write_file(MPI_COMM_SELF, "of_one", k_rows, 4.0);
@@ -105,6 +141,8 @@ int main(int argc, char** argv) {
     OK(H5Fdelete(path_of("deleted"), access));
     FAILS(H5Fopen(path_of("deleted"), H5F_ACC_RDONLY, access));
     OK(H5Pclose(access));
+    one_makes_anew("anew");
+    one_makes_anew_at_once("anew_at_once");
     more_ranks_than_wrote();
     congruent();
     many();
