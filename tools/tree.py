@@ -36,9 +36,7 @@ def environment(sanitize: str = "") -> dict[str, str]:
     """The environment in which everything that was built runs."""
     build = build_dir(sanitize)
     env = dict(os.environ)
-    env.update(CAESURA_BUILD=str(build), CAESURA_OUT=str(OUT))
-    # Beside no source, and yet every module is compiled once and not in each process.
-    env["PYTHONPYCACHEPREFIX"] = str(build / "bytecode")
+    env.update(CAESURA_BUILD=str(build), CAESURA_OUT=str(OUT), PYTHONDONTWRITEBYTECODE="1")
     # mpirun refuses root and more ranks than cores unless told; spinning ranks starve each other.
     # Cross-memory attach is forbidden in most containers; Open MPI then warns on every message.
     for name, value in {
