@@ -25,6 +25,12 @@ from stages import LOGS, ROOT, run_stage
 HERE = ROOT / "tests" / "stand_in" / "suites"
 REQUIREMENTS = ROOT / "tools" / "requirements-suites.txt"
 NETCDF = "4.9.3"
+# Tests that remove links of a group to itself, at which HDF5 1.14.5 damages its memory where the
+# file has the format of 1.8 or newer.
+ENDS_HDF5 = (
+    *("delete_link", "delete_link_reset_grp_max_crt_order"),
+    *("move_link", "move_link_reset_grp_max_crt_order"),
+)
 GROUPS = ("attribute", "dataset", "datatype", "file", "group", "link", "misc", "object")
 TESTPHDF5 = [
     *("testphdf5", "t_dset", "t_file", "t_file_image", "t_mdset", "t_ph5basic", "t_coll_chunk"),
@@ -138,8 +144,10 @@ def python() -> Path:
 # ------------------------------------------------------------------------------------ HDF5's tests
 
 
-def hdf5_rules(source: Path, installed: Path) -> str:
-    """build.ninja for the programs: HDF5's tests compiled against the installed library."""
+def hdf5_rules(source: Path, installed: Path, rest: Path) -> str:
+    """build.ninja for the programs: HDF5's tests compiled against the installed library.
+
+    `rest` holds those of links without ENDS_HDF5."""
     where = ("src", "src/H5FDsubfiling", "test", "testpar", "test/API", "testpar/API")
     include = (".", installed / "include", *map(source.joinpath, where))
     flags = " ".join(["-O1 -w -DH5_BUILT_AS_DYNAMIC_LIB", *(f"-I{path}" for path in include)])
@@ -169,6 +177,9 @@ def hdf5_rules(source: Path, installed: Path) -> str:
     programs = {
         "h5_api_test": ["test/API/H5_api_test.c", "test/API/H5_api_test_util.c"]
         + [f"test/API/H5_api_{group}_test.c" for group in GROUPS],
+        "h5_api_test_rest": ["test/API/H5_api_test.c", "test/API/H5_api_test_util.c"]
+        + [f"test/API/H5_api_{group}_test.c" for group in GROUPS if group != "link"]
+        + [str(rest)],
         "h5_api_test_parallel": [
             "testpar/API/H5_api_test_parallel.c",
             "test/API/H5_api_test_util.c",
@@ -200,13 +211,18 @@ def hdf5_tests() -> Path:
         empty = '#include "hdf5.h"\n'  # what CMake would fill in is for asynchronous connectors
         (place / "H5_api_test_config.h").write_text(empty)
         (place / "H5srcdir_str.h").write_text(f'#define config_srcdir "{source / "test"}"\n')
-        (place / "build.ninja").write_text(hdf5_rules(source, installed))
+        links = (source / "test" / "API" / "H5_api_link_test.c").read_text()
+        rest = place / "H5_api_link_test_rest.c"
+        for test in ENDS_HDF5:
+            links = links.replace(f"    test_{test},\n", "")
+        rest.write_text(links)
+        (place / "build.ninja").write_text(hdf5_rules(source, installed, rest))
         (place / "version").write_text(version)
         jobs = os.environ.get("JOBS", "1")
         run_stage("suites: HDF5's tests", ["ninja", "-C", str(place), "-j", jobs], log="suite-hdf5")
         with_mpi(place)
 
-    return kept("hdf5", [str(own)], make)
+    return kept("hdf5", [str(own), *ENDS_HDF5], make)
 
 
 def installed_is(installed: Path, version: str) -> bool:

@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import suite_packages
 import suite_sources
 from stages import OUT, ROOT
 from suite_sources import HERE, Unavailable
@@ -95,13 +96,15 @@ class Suite:
 # ---------------------------------------------------------------------------------- what runs them
 
 
-def pytest_outcomes(way: Way, ranks: int, limit_s: float, *options: str) -> Outcomes:
+def pytest_outcomes(
+    way: Way, ranks: int, limit_s: float, *options: str, **variables: str
+) -> Outcomes:
     """A suite of pytest's."""
     report = way.place / "outcomes.xml"
     report.unlink(missing_ok=True)
     program = [suite_sources.python(), HERE / "pytest_in_job.py", "-q", "-p", "no:cacheprovider"]
     program += ["--tb=short", "--color=no", "-W", "ignore", f"--junitxml={report}", *options]
-    end, said = way.run(ranks, limit_s, *program)
+    end, said = way.run(ranks, limit_s, *program, **variables)
     (way.place / "stdout").write_text(said)
     # 1: tests have failed, which is told of each.
     outcomes = {ENDED: PASSED if end == "exit status 1" else end}
@@ -146,17 +149,20 @@ def h5py_version() -> str:
 
 def with_ranks(ranks: int, way: Way, program: Path, *arguments: str) -> Outcomes:
     """A program whose outcome is its end."""
-    end, _ = way.run(ranks, 120, program, *arguments)
+    end, _ = way.run(ranks, 300, program, *arguments)
     return {f"{' '.join([program.name, *arguments])}, {ranks} ranks": end}
 
 
 def hdf5_api(way: Way) -> Outcomes:
-    """h5_api_test in one process and by group, and h5_api_test_parallel."""
+    """h5_api_test by group, and at once without those that end HDF5 itself;
+    h5_api_test_parallel at once on one rank and by group on two."""
     programs = suite_sources.hdf5_tests()
     preload = {"LD_PRELOAD": str(programs / "with_mpi.so")}
-    runs = [(1, programs / "h5_api_test", [], preload)]
-    runs += [(1, programs / "h5_api_test", [group], preload) for group in suite_sources.GROUPS]
-    runs += [(ranks, programs / "h5_api_test_parallel", [], {}) for ranks in (1, 2)]
+    runs = [(1, programs / "h5_api_test", [group], preload) for group in suite_sources.GROUPS]
+    runs += [(1, programs / "h5_api_test_rest", [], preload)]
+    runs += [(1, programs / "h5_api_test_rest", ["link"], preload)]
+    parallel = programs / "h5_api_test_parallel"
+    runs += [(1, parallel, [], {}), *((2, parallel, [group], {}) for group in suite_sources.GROUPS)]
     outcomes: Outcomes = {}
     for ranks, program, arguments, more in runs:
         run = Way(way.place / "-".join([program.name, *arguments, str(ranks)]), way.variables)
@@ -204,7 +210,7 @@ def netcdf_c(way: Way) -> Outcomes:
                 continue
             parallel = re.search("par|mpi", program.name) is not None
             preload = {} if parallel else {"LD_PRELOAD": str(place / "with_mpi.so")}
-            end, _ = run.run(4 if parallel else 1, 60, program, **preload)
+            end, _ = run.run(4 if parallel else 1, 240, program, **preload)
             outcomes[f"{directory}/{program.name}"] = end
     return outcomes
 
@@ -214,11 +220,79 @@ def netcdf_version() -> str:
     return (suite_sources.netcdf() / "version").read_text()
 
 
+def netcdf4_python(way: Way) -> Outcomes:
+    """All of it, beside the files that it reads."""
+    place, variables = suite_packages.netcdf4(), suite_packages.netcdf4_variables()
+    shutil.copytree(place / "test", way.place / "test")
+    return pytest_outcomes(
+        Way(way.place / "test", way.variables), 1, 900, "--rootdir=.", ".", **variables
+    )
+
+
+def h5netcdf(way: Way) -> Outcomes:
+    """All of it, with netCDF4-python as the other side."""
+    suite_packages.netcdf4()
+    variables = suite_packages.netcdf4_variables()
+    return pytest_outcomes(way, 1, 300, "--pyargs", "h5netcdf", **variables)
+
+
+def unittest_outcomes(text: str) -> Iterator[tuple[str, str]]:
+    """What unittest prints of each test when it is asked to: its name and class, perhaps a line
+    that says what it is, and how it ended."""
+    name = ""
+    for line in text.splitlines():
+        if found := re.match(r"(\w+) \(([\w.]+)\)", line):
+            name = found[2] if found[2].endswith(found[1]) else f"{found[2]}.{found[1]}"
+        verdict = re.search(r"\.\.\. (?:.* )?(ok|FAIL|ERROR|skipped)\b", line)
+        if name and verdict:
+            yield name, {"ok": PASSED, "skipped": SKIPPED}.get(verdict[1], FAILED)
+            name = ""
+
+
+def pytables(way: Way) -> Outcomes:
+    """What `python -m tables.tests.test_all` runs."""
+    variables = {"PYTHONPATH": str(suite_packages.tables() / "site")}
+    program = (suite_sources.python(), HERE / "pytables_in_job.py")
+    end, said = way.run(1, 1200, *program, **variables)
+    (way.place / "stdout").write_text(said)
+    outcomes = {ENDED: PASSED if end == "exit status 1" else end}
+    for name, outcome in unittest_outcomes(said):
+        outcomes[name] = outcome if outcomes.get(name, outcome) == outcome else FAILED
+    return outcomes
+
+
+def openpmd_api(way: Way) -> Outcomes:
+    """Each test in a process of its own, so that one that ends it hides no other; those of MPI on
+    two ranks."""
+    place = suite_packages.openpmd()
+    outcomes: Outcomes = {}
+    for program, ranks in (("CoreTests", 1), ("SerialIOTests", 1), ("ParallelIOTests", 2)):
+        path = place / "build" / "bin" / program
+        run = Way(way.place / program / "bin", way.variables)  # they write to ../samples
+        (run.place.parent / "samples").mkdir(parents=True)
+        preload = {"LD_PRELOAD": str(place / "with_mpi.so")} if ranks == 1 else {}
+        asked = Way(run.place, {}).run(1, 60, path, "--list-tests", "--verbosity", "quiet")
+        for name in asked[1].split("\n"):
+            if name.strip() and name not in suite_packages.LONG_TESTS:
+                end, _ = run.run(ranks, 120, path, name.strip(), **preload)
+                outcomes[f"{program} {name.strip()}"] = end
+    return outcomes
+
+
+def fixed(requirement: str) -> Callable[[], str]:
+    """The version that is asked for."""
+    return lambda: suite_packages.version_of(requirement)
+
+
 SUITES = (
     Suite("h5py", h5py_version, h5py),
     Suite("hdf5-api", hdf5_version, hdf5_api),
     Suite("testphdf5", hdf5_version, testphdf5),
     Suite("netcdf-c", netcdf_version, netcdf_c),
+    Suite("netcdf4-python", fixed(suite_packages.NETCDF4), netcdf4_python),
+    Suite("h5netcdf", fixed(suite_packages.H5NETCDF), h5netcdf),
+    Suite("pytables", fixed(suite_packages.TABLES), pytables),
+    Suite("openpmd-api", fixed(suite_packages.OPENPMD), openpmd_api),
 )
 NAMES = [suite.name for suite in SUITES]
 
