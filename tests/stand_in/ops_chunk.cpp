@@ -118,8 +118,11 @@ void write(Step& step) {
     if (!found) return;
     // Parallel HDF5 writes chunks by all ranks together, and does not say what a second one does.
     const hid_t type = step.own(H5Dget_type(found->dataset->id[step.world.leader()]));
-    if (found->filters > 0 || step.world.setting.mpio || varies(type) || has_references(type) ||
-        step.world.setting.bound > 0) {
+    const bool is_empty =
+        std::find(found->dims.begin(), found->dims.end(), 0u) != found->dims.end();
+    // HDF5 1.14.5 takes chunks outside of an extent of 0 if it has made space before.
+    if (is_empty || found->filters > 0 || step.world.setting.mpio || varies(type) ||
+        has_references(type) || step.world.setting.bound > 0) {
         step.applies = false;
         return;
     }

@@ -46,9 +46,12 @@ void make_virtual(Step& step) {
     Pair made = k_no_ids;
     step.fact("virtual");
     step.both([&](Side& side) {
+        // A committed one is shared within its own file alone.
+        const hid_t own = H5Dget_type(side.of(*source));
         made[side.which] =
-            H5Dcreate2(side.of(*at), name.c_str(), type, extent, H5P_DEFAULT, list, H5P_DEFAULT);
+            H5Dcreate2(side.of(*at), name.c_str(), own, extent, H5P_DEFAULT, list, H5P_DEFAULT);
         side.out.result("H5Dcreate2", made[side.which]);
+        H5Tclose(own);
     });
     step.keep(Kind::dataset, made, 'd', at->file);
     step.world.unflushed = true;  // others may not know of it yet
