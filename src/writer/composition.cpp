@@ -124,14 +124,17 @@ Seen widen_without(std::span<const std::byte> values, DType dtype, const codec::
         widen_range(values.data(), values.size() / size_of(dtype), dtype, range);
         return seen;
     }
-    codec::Findings found = codec::look_for_missing(values, number_type(dtype), missing);
+    const DType type = number_type(dtype);
+    codec::Findings found = codec::look_for_missing(values, type, missing);
+    codec::ValueBits out = missing;
+    codec::unite(out, found.suspects);
     const auto take = [](Composition::Range& to, const codec::FiniteRange& by) {
         if (!by.any) return;
         to.min = std::min(to.min, by.lowest);
         to.max = std::max(to.max, by.highest);
     };
     take(range, found.range);
-    take(seen.bulk, found.bulk);
+    take(seen.bulk, codec::bulk_of(values, type, out));
     seen.suspects = std::move(found.suspects);
     return seen;
 }

@@ -103,7 +103,21 @@ bool is_usual(T value, DType dtype) {
     return std::binary_search(fills[which].begin(), fills[which].end(), value);
 }
 
-/// How often a value has to repeat to be a suspect beside values of this range; 0: it is none.
+/// Can the value be a suspect, whatever the others are? Costs next to nothing.
+template <class T>
+bool may_be_fill(T value, DType dtype) {
+    return std::abs(static_cast<double>(value)) >= k_times || is_usual(value, dtype);
+}
+
+template <class T>
+bool has_end_like_fill(const FiniteRange& range, DType dtype) {
+    return range.any && range.lowest != range.highest &&
+           (may_be_fill(static_cast<T>(range.lowest), dtype) ||
+            may_be_fill(static_cast<T>(range.highest), dtype));
+}
+
+/// How often a value has to repeat to be a suspect beside values of this range; 0: it cannot be
+/// one. 0 for all that may_be_fill() refuses.
 template <class T>
 std::size_t repeats_wanted(T value, const FiniteRange& rest, DType dtype) {
     if (!rest.any) return 0;
@@ -146,6 +160,7 @@ void copy_without(const T* values, std::size_t n, std::span<const std::uint64_t>
 /// Of the finite values but those with these bits.
 template <class T>
 FiniteRange range_without(std::span<const T> values, std::span<const std::uint64_t> bits) {
+    if (bits.empty()) return range_of(values);
     constexpr std::size_t k_piece = 2048;
     T piece[k_piece];
     FiniteRange range;
@@ -165,15 +180,14 @@ std::size_t count_of(std::span<const T> values, T value) {
     return count;
 }
 
-template <class T>
-std::vector<T> sample_of(std::span<const T> values) {
-    std::vector<T> sample;
-    const std::size_t n = std::min(values.size(), k_sample_values);
-    sample.reserve(n);
+/// Some of the values, as they lie in memory.
+std::vector<std::byte> sample_of(std::span<const std::byte> values, std::size_t width) {
+    const std::size_t count = values.size() / width, n = std::min(count, k_sample_values);
+    std::vector<std::byte> sample(n * width);
     for (std::size_t i = 0; i < n; ++i) {
-        const std::size_t begin = values.size() * i / n;
-        const std::size_t width = values.size() * (i + 1) / n - begin;
-        sample.push_back(values[begin + i * 7919 % width]);  // no column of a grid
+        const std::size_t begin = count * i / n, apart = count * (i + 1) / n - begin;
+        const std::size_t at = begin + i * 7919 % apart;  // no column of a grid
+        std::memcpy(&sample[i * width], &values[at * width], width);
     }
     return sample;
 }
@@ -182,7 +196,7 @@ std::vector<T> sample_of(std::span<const T> values) {
 template <class T>
 std::vector<T> candidates(std::span<const T> values, const FiniteRange& range, const ValueBits& out,
                           DType dtype) {
-    if (!range.any || range.lowest == range.highest) return {};
+    if (!has_end_like_fill<T>(range, dtype)) return {};
     const T low = static_cast<T>(range.lowest), high = static_cast<T>(range.highest);
     ValueBits without = out;
     unite(without, std::array<std::uint64_t, 2>{word_of(low), word_of(high)});
@@ -229,19 +243,23 @@ template <class T>
 FiniteRange nine_tenths(std::vector<T> sample) {
     std::erase_if(sample, [](T value) { return !std::isfinite(value); });
     if (sample.empty()) return {};
-    std::sort(sample.begin(), sample.end());
-    const std::size_t cut = sample.size() / 20;
-    return {true, static_cast<double>(sample[cut]),
-            static_cast<double>(sample[sample.size() - 1 - cut])};
+    const auto cut = static_cast<std::ptrdiff_t>(sample.size() / 20);
+    const auto low = sample.begin() + cut, high = sample.end() - 1 - cut;
+    std::nth_element(sample.begin(), low, sample.end());
+    std::nth_element(low, high, sample.end());
+    return {true, static_cast<double>(*low), static_cast<double>(*high)};
 }
 
 template <class T>
 Findings look(std::span<const T> values, DType dtype, const ValueBits& known, FiniteRange range) {
-    const std::vector<T> sample = sample_of(values);
-    Findings found;
+    Findings found{{}, range};
+    if (!has_end_like_fill<T>(range, dtype)) return found;
+    const std::vector<std::byte> bytes = sample_of(std::as_bytes(values), sizeof(T));
+    std::vector<T> copy;
+    const std::span<const T> sample = typed_view<T>(bytes, copy);
     ValueBits out = known;
     while (found.suspects.size() < k_most_suspects) {
-        const std::vector<T> ends = candidates<T>(sample, range, out, dtype);
+        const std::vector<T> ends = candidates<T>(sample, found.range, out, dtype);
         if (ends.empty()) break;
         const std::vector<T> suspects = confirmed(values, ends, out, dtype);
         if (suspects.empty()) break;
@@ -250,12 +268,8 @@ Findings look(std::span<const T> values, DType dtype, const ValueBits& known, Fi
             unite(found.suspects, bits);
             unite(out, bits);
         }
-        range = range_without(values, out);
+        found.range = range_without(values, out);
     }
-    found.range = range;
-    std::vector<T> kept(sample.size());
-    copy_without(sample.data(), sample.size(), out, kept.data());
-    found.bulk = nine_tenths(std::move(kept));
     return found;
 }
 
@@ -377,6 +391,16 @@ Findings look_for_missing(std::span<const std::byte> values, DType dtype, const 
         found.suspects = bits_of(narrow, dtype);
     }
     return found;
+}
+
+FiniteRange bulk_of(std::span<const std::byte> values, DType dtype, const ValueBits& missing) {
+    const std::vector<std::byte> sample = sample_of(values, size_of(dtype));
+    return as_wide(sample, dtype, missing,
+                   [&]<class T>(std::span<const T> wide, const ValueBits& bits) {
+                       std::vector<T> kept(wide.size());
+                       copy_without(wide.data(), wide.size(), bits, kept.data());
+                       return nine_tenths(std::move(kept));
+                   });
 }
 
 bool sample_has_missing(std::span<const std::byte> sample, DType dtype, const ValueBits& known) {

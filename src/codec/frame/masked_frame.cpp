@@ -65,11 +65,17 @@ bool looks_masked(const std::byte* array, DType dtype, const Box& array_box, con
     constexpr std::uint64_t k_most = 256;
     const std::size_t width = size_of(dtype);
     const std::uint64_t count = part.extent.count(), n = std::min(count, k_most);
+    if (n == 0) return false;
     std::vector<std::byte> sample(static_cast<std::size_t>(n) * width);
+    const std::uint64_t apart = count / n, step = 7919 % apart;
+    const bool is_whole = part.extent == array_box.extent;
+    std::uint64_t within = 0;  // i * 7919 % apart
     for (std::uint64_t i = 0; i < n; ++i) {
-        const std::uint64_t begin = count / n * i;
-        const std::uint64_t at = index_in(array_box, part, begin + i * 7919 % (count / n));
+        const std::uint64_t index = apart * i + within;
+        const std::uint64_t at = is_whole ? index : index_in(array_box, part, index);
         std::memcpy(&sample[static_cast<std::size_t>(i) * width], array + at * width, width);
+        within += step;
+        if (within >= apart) within -= apart;
     }
     return sample_has_missing(sample, dtype, bits_of(options.missing, dtype));
 }
