@@ -139,11 +139,16 @@ Status LiveImage::place(std::uint64_t address, std::uint64_t bytes,
 
 // ------------------------------------------------------------------------- raw data
 
-LiveImage::Filling::Filling(LiveImage& image) : layers_(image.state_->placing.live.get()) {
-    layers_->filling = true;
+LiveImage::Filling::Filling(LiveImage& image, bool at_once)
+    : placing_(&image.state_->placing), at_once_(at_once) {
+    placing_->live->filling = true;
+    if (at_once) placing_->allocate_at_once(true);
 }
 
-LiveImage::Filling::~Filling() { layers_->filling = false; }
+LiveImage::Filling::~Filling() {
+    placing_->live->filling = false;
+    if (at_once_) placing_->allocate_at_once(false);
+}
 
 namespace {
 
@@ -163,6 +168,8 @@ std::shared_ptr<RawBatch> LiveImage::take_fill() {
 std::shared_ptr<RawBatch> LiveImage::take_raw() {
     return take(state_->layers(), state_->layers().raw);
 }
+
+std::uint64_t LiveImage::raw_memory_bytes() const { return state_->layers().raw.memory_bytes(); }
 
 std::uint64_t LiveImage::metadata_memory_bytes() const {
     return state_->placing.overlay.memory_bytes() + state_->layers().frozen.memory_bytes();

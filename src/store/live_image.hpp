@@ -82,13 +82,15 @@ class LiveImage {
     /// around the calls that create or extend a dataset with early allocation. All ranks alike.
     class Filling {
       public:
-        explicit Filling(LiveImage& image);
+        /// @param at_once  datasets are allocated early whatever their creation lists say.
+        explicit Filling(LiveImage& image, bool at_once = false);
         ~Filling();
         Filling(const Filling&) = delete;
         Filling& operator=(const Filling&) = delete;
 
       private:
-        LiveLayers* layers_;
+        PlacingState* placing_;
+        bool at_once_;
     };
     /// Fill values since the last call; null if there are none. Zeros are never among them: new
     /// space reads as zeros. All ranks have the same. One writes them before any rank may write its
@@ -101,6 +103,8 @@ class LiveImage {
     /// in MPI-IO without a sync: a caller that must keep their order takes, writes and waits in
     /// between.
     std::shared_ptr<RawBatch> take_raw();
+    /// Memory held by what take_raw() would give.
+    std::uint64_t raw_memory_bytes() const;
     /// Memory held by metadata that is not committed.
     std::uint64_t metadata_memory_bytes() const;
 

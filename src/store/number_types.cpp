@@ -11,20 +11,25 @@ struct NumberType {
     hid_t native, little, big;
 };
 
-/// Those that HDF5 has. Its names of types are calls, so that this is no constant.
+/// Those that HDF5 has. Each of its names of types is a call; the variables behind them are not.
 std::array<NumberType, 10> number_types() {
+    H5open();
     return {{
-        {float32, H5T_NATIVE_FLOAT, H5T_IEEE_F32LE, H5T_IEEE_F32BE},
-        {float64, H5T_NATIVE_DOUBLE, H5T_IEEE_F64LE, H5T_IEEE_F64BE},
-        {int8, H5T_NATIVE_INT8, H5T_STD_I8LE, H5T_STD_I8BE},
-        {int16, H5T_NATIVE_INT16, H5T_STD_I16LE, H5T_STD_I16BE},
-        {int32, H5T_NATIVE_INT32, H5T_STD_I32LE, H5T_STD_I32BE},
-        {int64, H5T_NATIVE_INT64, H5T_STD_I64LE, H5T_STD_I64BE},
-        {uint8, H5T_NATIVE_UINT8, H5T_STD_U8LE, H5T_STD_U8BE},
-        {uint16, H5T_NATIVE_UINT16, H5T_STD_U16LE, H5T_STD_U16BE},
-        {uint32, H5T_NATIVE_UINT32, H5T_STD_U32LE, H5T_STD_U32BE},
-        {uint64, H5T_NATIVE_UINT64, H5T_STD_U64LE, H5T_STD_U64BE},
+        {float32, H5T_NATIVE_FLOAT_g, H5T_IEEE_F32LE_g, H5T_IEEE_F32BE_g},
+        {float64, H5T_NATIVE_DOUBLE_g, H5T_IEEE_F64LE_g, H5T_IEEE_F64BE_g},
+        {int8, H5T_NATIVE_INT8_g, H5T_STD_I8LE_g, H5T_STD_I8BE_g},
+        {int16, H5T_NATIVE_INT16_g, H5T_STD_I16LE_g, H5T_STD_I16BE_g},
+        {int32, H5T_NATIVE_INT32_g, H5T_STD_I32LE_g, H5T_STD_I32BE_g},
+        {int64, H5T_NATIVE_INT64_g, H5T_STD_I64LE_g, H5T_STD_I64BE_g},
+        {uint8, H5T_NATIVE_UINT8_g, H5T_STD_U8LE_g, H5T_STD_U8BE_g},
+        {uint16, H5T_NATIVE_UINT16_g, H5T_STD_U16LE_g, H5T_STD_U16BE_g},
+        {uint32, H5T_NATIVE_UINT32_g, H5T_STD_U32LE_g, H5T_STD_U32BE_g},
+        {uint64, H5T_NATIVE_UINT64_g, H5T_STD_U64LE_g, H5T_STD_U64BE_g},
     }};
+}
+
+NumberType number_type_of(DType dtype) {
+    return number_types()[static_cast<std::size_t>(dtype) - static_cast<std::size_t>(float32)];
 }
 
 /// As h5py stores numpy's bool.
@@ -61,8 +66,7 @@ Handle type_of(DType dtype, bool native) {
     if (is_complex(dtype)) return complex_type(type_of(number_type(dtype), native));
     if (is_short_float(dtype))
         return short_float_type(dtype, native ? H5Tget_order(H5T_NATIVE_INT) : H5T_ORDER_LE);
-    const NumberType type =
-        number_types()[static_cast<std::size_t>(dtype) - static_cast<std::size_t>(float32)];
+    const NumberType type = number_type_of(dtype);
     return Handle(H5Tcopy(native ? type.native : type.little), H5Tclose);
 }
 
@@ -74,15 +78,26 @@ Handle native_type(DType dtype) { return type_of(dtype, true); }
 Handle file_type(DType dtype) { return type_of(dtype, false); }
 
 std::optional<DType> number_of(hid_t type) {
-    for (const NumberType& one : number_types())
-        if (H5Tequal(type, one.little) > 0 || H5Tequal(type, one.big) > 0) return one.dtype;
     const H5T_class_t kind = H5Tget_class(type);
+    if (kind == H5T_FLOAT || kind == H5T_INTEGER) {
+        const std::size_t bytes = H5Tget_size(type);
+        for (const NumberType& one : number_types())
+            if (size_of(one.dtype) == bytes &&
+                (H5Tequal(type, one.little) > 0 || H5Tequal(type, one.big) > 0))
+                return one.dtype;
+    }
     if (kind == H5T_ENUM && is(type, boolean_type())) return boolean;
     if (kind != H5T_FLOAT || H5Tget_size(type) != 2) return std::nullopt;
     for (const DType dtype : {float16, bfloat16})
         for (const H5T_order_t order : {H5T_ORDER_LE, H5T_ORDER_BE})
             if (is(type, short_float_type(dtype, order))) return dtype;
     return std::nullopt;
+}
+
+bool is_native(hid_t type, DType dtype) {
+    if (dtype == boolean || is_complex(dtype) || is_short_float(dtype))
+        return is(type, native_type(dtype));
+    return H5Tequal(type, number_type_of(dtype).native) > 0;
 }
 
 }  // namespace caesura::store

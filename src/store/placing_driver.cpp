@@ -65,6 +65,12 @@ Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) {
     return {};
 }
 
+void PlacingState::allocate_at_once(bool on) {
+    for (unsigned long* const flags : features)
+        *flags = on ? *flags | H5FD_FEAT_ALLOCATE_EARLY
+                    : *flags & ~static_cast<unsigned long>(H5FD_FEAT_ALLOCATE_EARLY);
+}
+
 namespace {
 
 /// What the library sees of an open file; its own part must come first.
@@ -113,11 +119,22 @@ H5FD_t* caesura_fd_open(const char*, unsigned, hid_t fapl, haddr_t) {
     if (info == nullptr || info->state == nullptr) return nullptr;
     auto* file = new (std::nothrow) OpenFile{};
     if (file == nullptr) return nullptr;
-    file->state = info->state;
-    return &file->base;
+    PlacingState& state = *info->state;
+    file->state = &state;
+    const bool kept = guarded(
+        state,
+        [&] {
+            state.features.push_back(&file->base.feature_flags);
+            return true;
+        },
+        false);
+    if (kept) return &file->base;
+    delete file;
+    return nullptr;
 }
 
 herr_t caesura_fd_close(H5FD_t* file) {
+    std::erase(state_of(file).features, &file->feature_flags);
     delete reinterpret_cast<OpenFile*>(file);
     return 0;
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <vector>
 
 #include "base/file.hpp"
 #include "store/hdf5_handle.hpp"
@@ -78,8 +79,11 @@ struct PlacingState {
     bool watching = false;  ///< raw reads are noted in `seen` and not done
     std::optional<Placement> seen;
 
-    std::unique_ptr<LiveLayers> live;  ///< of a file that stays open; else null
+    std::unique_ptr<LiveLayers> live;      ///< of a file that stays open; else null
+    std::vector<unsigned long*> features;  ///< what the library knows of each open file's driver
 
+    /// From now on the library allocates all of a dataset when it makes one, or no longer does.
+    void allocate_at_once(bool on);
     /// Read the file with the overlay (and what `live` has) over it; zeros beyond its end.
     Status read(std::uint64_t address, std::span<std::byte> bytes);
 };

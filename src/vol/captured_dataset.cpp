@@ -78,10 +78,15 @@ bool keep_attributes_in_header(hid_t creation) {
     return H5Pset_attr_phase_change(creation, k_most, k_least) >= 0;
 }
 
+/// A list that lives longer than the handle.
+Handle borrowed(hid_t list) {
+    return {list, [](hid_t) { return herr_t{0}; }};
+}
+
 /// The library's own default lists live as long as the library.
 Handle keep(hid_t creation) {
-    if (creation != H5P_DATASET_CREATE_DEFAULT) return {H5Pcopy(creation), H5Pclose};
-    return {creation, [](hid_t) { return herr_t{0}; }};
+    if (creation == H5P_DATASET_CREATE_DEFAULT) return borrowed(creation);
+    return {H5Pcopy(creation), H5Pclose};
 }
 
 /// One more identifier's worth of a list that others use too.
@@ -93,17 +98,6 @@ Handle share(const Handle& list) {
 /// As parallel HDF5 does: allocated at once, by all ranks alike, whoever writes later.
 bool allocate_at_once(hid_t creation) {
     return H5Pset_alloc_time(creation, H5D_ALLOC_TIME_EARLY) >= 0;
-}
-
-/// Of a dataset that is stored as it is, made with the library's default list.
-Handle default_creation(CapturedFile& file) {
-    Handle& list = file.default_lists.creation;
-    if (!list.ok()) {
-        list = Handle(H5Pcopy(H5P_DATASET_CREATE_DEFAULT), H5Pclose);
-        if (!list.ok() || !keep_attributes_in_header(list.get()) || !allocate_at_once(list.get()))
-            list.reset();
-    }
-    return share(list);
 }
 
 /// What becomes of a dataset that is to be made.
@@ -140,13 +134,23 @@ Fate fate_of(CapturedFile& file, const DatasetFacts& facts, hid_t type, hid_t cr
 
 }  // namespace
 
+DefaultsOfImage::DefaultsOfImage(bool on)
+    : on_(on && keep_attributes_in_header(H5P_DATASET_CREATE_DEFAULT) &&
+          keeps_ours_in_header(H5P_DATASET_CREATE_DEFAULT)) {}
+
+DefaultsOfImage::~DefaultsOfImage() {
+    if (!on_) return;
+    const KeepErrors keep;
+    H5Pset_attr_phase_change(H5P_DATASET_CREATE_DEFAULT, k_default_most, k_default_least);
+}
+
 Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset) {
     OpenDataset& open = *dataset.open;
     if (H5Pget_chunk_cache(access, &open.cache_slots, &open.cache_bytes, &open.cache_preemption) <
         0)
         return {};
     const bool default_list = access == H5P_DATASET_ACCESS_DEFAULT;
-    if (default_list && file.default_lists.access.ok()) return share(file.default_lists.access);
+    if (default_list && file.default_access.ok()) return share(file.default_access);
     Handle copy(H5Pcopy(access), H5Pclose);
     // Without filters, a chunk in a cache would be written whole, with bytes of other ranks. One
     // process has its cache; the file's access list has lost it, so that it is set here.
@@ -155,9 +159,18 @@ Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset) 
         H5Pset_chunk_cache(copy.get(), open.cache_slots, bytes, open.cache_preemption) < 0)
         return {};
     if (!default_list) return copy;
-    file.default_lists.access = std::move(copy);
-    return share(file.default_lists.access);
+    file.default_access = std::move(copy);
+    return share(file.default_access);
 }
+
+namespace {
+
+/// Of a dataset to be made. What has no chunks needs no cache.
+Handle access_of(const Object& at, hid_t access, bool has_chunks, CapturedDataset& dataset) {
+    return has_chunks ? image_access(*at.file, access, dataset) : borrowed(access);
+}
+
+}  // namespace
 
 Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
                                         const char* name, hid_t type, hid_t space, hid_t creation,
@@ -168,13 +181,14 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     CapturedDataset& dataset = *prepared.dataset;
     dataset.open->creation = keep(creation);
     dataset.open->since_made = true;
-    prepared.access = image_access(file, access, dataset);
     const DatasetFacts facts = facts_of(path_at(at, location, name), type, space, creation);
     const Fate fate = fate_of(file, facts, type, creation);
     const Status& block = fate.block;
     const bool plain = facts.layout == H5D_CONTIGUOUS || facts.layout == H5D_CHUNKED;
     const bool shares_list = !block.ok() && creation == H5P_DATASET_CREATE_DEFAULT;
-    prepared.creation = shares_list ? default_creation(file) : Handle(H5Pcopy(creation), H5Pclose);
+    prepared.has_defaults = shares_list;
+    prepared.creation = shares_list ? borrowed(creation) : Handle(H5Pcopy(creation), H5Pclose);
+    prepared.access = access_of(at, access, block.ok() || facts.layout == H5D_CHUNKED, dataset);
     if (!prepared.creation.ok() ||
         (!shares_list && !keep_attributes_in_header(prepared.creation.get())))
         return store::hdf5_error(StatusCode::internal, "the creation list of a dataset");
@@ -247,6 +261,7 @@ void inspect_dataset(Object& opened) {
         else
             known = dataset.open;
     }
+    if (lies_in_one_piece(opened.under)) return;
     const Status blocks = find_blocks(opened);
     if (dataset.block != nullptr) return;
     H5VL_dataset_get_args_t args{};

@@ -33,11 +33,26 @@ struct CapturedDataset {
 struct PreparedDataset {
     std::shared_ptr<CapturedDataset> dataset;
     store::Handle creation, access;
+    bool has_defaults = false;  ///< `creation` is the library's own: see DefaultsOfImage
     /// It keeps the application's filters: what the Writer is to be told once it is made.
     std::optional<writer::DatasetDefinition> filtered;
     /// Of blocks: Composed::exact_because and by_part.
     std::string why_exact;
     bool by_part = false;
+};
+
+/// While one with `on` lives, the library's default creation list is as the image needs it. A
+/// dataset that is made with this very list shares it; with another one it has a copy, which costs
+/// as much as all else of a small dataset. The library's lock guards it.
+class DefaultsOfImage {
+  public:
+    explicit DefaultsOfImage(bool on);
+    ~DefaultsOfImage();
+    DefaultsOfImage(const DefaultsOfImage&) = delete;
+    DefaultsOfImage& operator=(const DefaultsOfImage&) = delete;
+
+  private:
+    bool on_;
 };
 
 /// Decide what becomes of a new dataset, and tell the report.

@@ -125,10 +125,11 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
 
     /// Around a native call that makes or extends datasets: fill values are the same on all ranks,
     /// so rank 0 writes them. `call` returns herr_t or a pointer.
+    /// @param at_once  as of store::LiveImage::Filling.
     template <class Call>
-    auto filling(Call&& call) -> decltype(call()) {
+    auto filling(Call&& call, bool at_once = false) -> decltype(call()) {
         const auto result = [&] {
-            const store::LiveImage::Filling fills(*image_);
+            const store::LiveImage::Filling fills(*image_, at_once);
             return call();
         }();
         const Status status = write_fill();
@@ -173,9 +174,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// @param last  nothing of the file is used after it.
     /// @param mine  an error of the caller: nothing is committed, on all ranks.
     Status commit(const NativeObject& through, bool last, Status mine = {});
-    /// This rank's raw data are in the file when it returns: what another rank reads after a
-    /// barrier, as programs for parallel HDF5 do.
-    Status write_through() { return write_raw(); }
+    /// This rank's raw data are in the file when it returns, if other ranks have it open: what
+    /// another rank reads after a barrier, as programs for parallel HDF5 do.
+    Status write_through();
     /// Before HDF5 closes itself with files open, and while it still has types, which attributes
     /// need: what was written is committed. Collective over the ranks of each file. A failure is
     /// told when HDF5 closes the file.
@@ -222,12 +223,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Status complete();
     /// Nobody will complete the pending file: it is told to closing line and report. Local.
     void abandon(const Status& why);
-    /// Lists for datasets that are made with the library's defaults, which is most of them: made
-    /// once, as copying a list costs about as much as making a small dataset.
-    struct DefaultLists {
-        store::Handle creation, access;
-    };
-    DefaultLists default_lists;
+    /// The access list of chunked datasets that are made with the library's default, which is most
+    /// of them: made once, as copying a list costs about as much as making a small dataset.
+    store::Handle default_access;
     /// The library's own context of a call goes on using the list that the call below was given
     /// until the application's call ends: the list lives until the next one takes its place.
     void keep_transfer(store::Handle list) { transfer_ = std::move(list); }

@@ -62,13 +62,13 @@ std::vector<const Object*> files_of(const Transfer<Buffer>& call) {
     return files;
 }
 
-/// After a call, for who asks the transfer list how it went.
+/// After a call, for who asks the transfer list how it went: HDF5 says so of MPI-IO alone.
 template <class Buffer>
 void say_actual_io(const Transfer<Buffer>& call, hid_t transfer, bool collective) {
     ActualIo actual{collective};
     for (std::size_t i = 0; i < call.count; ++i) {
         const Object& one = call.object(i);
-        if (one.file == nullptr) return;
+        if (one.file == nullptr || one.file->alone()) return;
         const bool chunked = one.dataset != nullptr && one.dataset->creation().ok() &&
                              H5Pget_layout(one.dataset->creation().get()) == H5D_CHUNKED;
         (chunked ? actual.chunked : actual.contiguous) = true;
@@ -287,11 +287,13 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
         if (!prepared.ok()) return fail<void*>(prepared.status());
         const Request request(at, request_slot);
         made->dataset = prepared->dataset;
-        made->under = at.file->filling([&] {
+        const auto create = [&] {
+            const DefaultsOfImage defaults(prepared->has_defaults);
             return H5VLdataset_create(at.under, location, at.connector, name, link_creation, type,
                                       space, prepared->creation.get(), prepared->access.get(),
                                       transfer, request_slot);
-        });
+        };
+        made->under = at.file->filling(create, prepared->has_defaults);
         if (made->under == nullptr) return nullptr;
         Status status;
         if (block_of(*made) != nullptr) status = adopt_blocks(*made, space, prepared->filtered);

@@ -106,7 +106,7 @@ bool has_heap_values(hid_t type) {
 
 std::optional<Element> element_of(hid_t type) {
     const auto number = store::number_of(type);
-    if (number && H5Tequal(type, store::native_type(*number).get()) > 0) return Element{*number};
+    if (number && store::is_native(type, *number)) return Element{*number};
     if (H5Tget_class(type) != H5T_COMPOUND) return std::nullopt;
     if (auto members = members_of(type); !members.empty())
         return Element{H5Tget_size(type) == members.size() * size_of(float32) ? float32 : float64,

@@ -143,6 +143,13 @@ void NativeDataset::forget_last_mask(const hsize_t* offset) const {
     optional(under_, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, args);  // there or not
 }
 
+bool lies_in_one_piece(void* dataset) {
+    haddr_t address = HADDR_UNDEF;
+    H5VL_native_dataset_optional_args_t args{};
+    args.get_offset.offset = &address;
+    return optional(dataset, H5VL_NATIVE_DATASET_GET_OFFSET, args) >= 0 && address != HADDR_UNDEF;
+}
+
 Result<bool> NativeDataset::has_chunk(const hsize_t* offset) const {
     // Its size, which the library looks up. Information by coordinates goes through all chunks, and
     // misses those of an index whose axis that grows is not the first (HDF5 1.14.5). Where there is

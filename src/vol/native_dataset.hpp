@@ -25,6 +25,10 @@ Result<unsigned long> file_number_of(const NativeObject& object);
 /// Its absolute path, or as much of it as is known.
 std::string path_of(const NativeObject& object);
 
+/// Is it contiguous, with its space allocated in the file? Such a dataset has neither filters nor
+/// sources elsewhere.
+bool lies_in_one_piece(void* dataset);
+
 class NativeDataset {
   public:
     NativeDataset() = default;

@@ -75,6 +75,31 @@ static void check_how(hid_t list, H5D_mpio_actual_io_mode_t wanted) {
     CHECK(local == H5D_MPIO_COLLECTIVE && global == H5D_MPIO_COLLECTIVE);
 }
 
+/* Of a file without MPI-IO it says nothing. */
+static void ordinary_driver(void) {
+    if (g_rank != 0) return;
+    hid_t file = OK(H5Fcreate(path_of("ordinary"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t list = transfer(H5FD_MPIO_INDEPENDENT);
+    hsize_t dims[2] = {k_rows, k_width};
+    for (int large = 0; large < 2; ++large) {
+        double value = 0.0;
+        hid_t dataset = make_dataset(file, large ? "large" : "small", H5T_NATIVE_DOUBLE,
+                                     large ? 2 : 0, dims, H5P_DEFAULT);
+        hid_t space = OK(H5Dget_space(dataset));
+        hid_t one = OK(H5Screate(H5S_SCALAR));
+        if (large) OK(H5Sselect_elements(space, H5S_SELECT_SET, 1, (hsize_t[2]){7, 9}));
+        OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, one, space, list, &value));
+        check_how(list, H5D_MPIO_NO_COLLECTIVE);
+        OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, one, space, list, &value));
+        check_how(list, H5D_MPIO_NO_COLLECTIVE);
+        OK(H5Sclose(one));
+        OK(H5Sclose(space));
+        OK(H5Dclose(dataset));
+    }
+    OK(H5Pclose(list));
+    OK(H5Fclose(file));
+}
+
 static void nothing(hid_t file, hid_t list) {
     hsize_t dims[2] = {k_rows, k_width};
     hid_t dataset = make_dataset(file, "nothing", H5T_NATIVE_DOUBLE, 2, dims, H5P_DEFAULT);
@@ -120,5 +145,6 @@ int main(int argc, char** argv) {
     nothing(file, list);
     OK(H5Pclose(list));
     OK(H5Fclose(file));
+    ordinary_driver();
     return finish();
 }
