@@ -1,12 +1,13 @@
-#!/usr/bin/env python3
 """What a change of the code did to speed, overheads and sizes: two builds beside each other.
 
     make bench ARGS="builds --before DIR [--rounds N] [--fields N] [--json FILE]"
 
 DIR is the build tree of another checkout, with the Python module and the mini-app; this one's is
-the build after. Every round runs both, in turns that begin with the other one each time; figures
-are ratios after/before within a round, their median and their quartiles. Frames are compared by
-size and by bytes. Nothing is pass or fail: whoever reads it judges what is noise.
+the build after. Both codecs take the same array in turns, call by call; their times are CPU time
+of the calling thread. Every round of the mini-app runs both builds. Whatever comes in turns begins
+with the other build each time. Figures are ratios after/before within a turn, their median and
+their quartiles. Frames are compared by size and by bytes. Nothing is pass or fail: whoever reads
+it judges what is noise.
 """
 
 from __future__ import annotations
@@ -26,59 +27,120 @@ from typing import Any
 HERE = Path(__file__).resolve()
 sys.path.insert(0, str(HERE.parents[1] / "codec"))
 
-MODES = ("fast", "strong", "planes")
+MODES = ("auto", "fast", "strong", "planes")
 RELATIVE_BOUND = 1e-3
-REPEATS = 3  # of each call; the shortest counts
+TURN_S = 0.02  # of CPU time, about, of one codec's turn
+SMALL_SIDE = 26  # of a small block: 64 KiB of float32, the least that the connector compresses
 APPLICATION = ["--grid", "128", "--steps", "9", "--device-s", "0.5", "--device", "emulated"]
 APPLICATION += ["--no-fsync", "--quiet"]
 
 
-# ---------------------------------------------------------------------------- one build, one round
+# ------------------------------------------------------------------------------- one build's codec
 
 
-def shortest_s(call: Any) -> tuple[float, Any]:
-    best, result = float("inf"), None
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        result = call()
-        best = min(best, time.perf_counter() - begin)
-    return best, result
-
-
-def code_fields(count: int) -> dict[str, dict[str, Any]]:
-    """By the module that PYTHONPATH names: each field in each mode."""
+def cases(count: int) -> dict[str, Any]:
+    """The arrays, by name: about so many real fields, synthetic ones, and small blocks of both."""
     import fields
     import numpy as np
-    from caesura import codec
 
+    real = fields.real_blocks()
+    blocks = real[:: max(1, len(real) // count)] + fields.synthetic_blocks((2,))[::3]
     found = {}
-    blocks = fields.real_blocks()
-    for block in blocks[:: max(1, len(blocks) // count)]:
+    for block in blocks:
         values = block.values()
-        span = float(np.ptp(values[np.isfinite(values)]))
-        if span == 0.0:
+        if np.ptp(values[np.isfinite(values)]) == 0:
             continue
-        bound = ("absolute", RELATIVE_BOUND * span)
-        for mode in MODES:
-            compress_s, frame = shortest_s(
-                lambda v=values, b=bound, m=mode: codec.compress(v, b, mode=m, threads=1)
-            )
-            decompress_s, _ = shortest_s(lambda f=frame: codec.decompress(f, threads=1))
-            found[f"{block.name} {mode}"] = {
-                "raw_bytes": values.nbytes,
-                "bytes": len(frame),
-                "digest": hashlib.sha256(frame).hexdigest(),
-                "compress_s": compress_s,
-                "decompress_s": decompress_s,
-            }
+        found[block.name] = values
+        half = SMALL_SIDE // 2
+        middle = tuple(slice(n // 2 - half, n // 2 + half) for n in values.shape)
+        found[f"{block.name} small"] = np.ascontiguousarray(values[middle])
     return found
 
 
-def code(build: Path, count: int) -> dict[str, dict[str, Any]]:
-    environment = {**os.environ, "PYTHONPATH": str(build / "python")}
-    command = [sys.executable, str(HERE), "--worker", str(count)]
-    run = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return json.loads(run.stdout)
+def repeated(call: Any) -> tuple[float, Any]:
+    """CPU seconds a call, the least of a few; what it returns."""
+    best, spent, result = float("inf"), 0.0, None
+    while spent < TURN_S:
+        begin = time.thread_time()
+        result = call()
+        took = time.thread_time() - begin
+        best, spent = min(best, took), spent + took
+    return best, result
+
+
+def serve(count: int) -> None:
+    """By the module that PYTHONPATH names: answer each line (case, mode, bound) with one."""
+    import numpy as np
+    from caesura import codec
+
+    arrays = cases(count)
+    print(json.dumps(list(arrays)), flush=True)
+    for line in sys.stdin:
+        name, mode, kind = json.loads(line)
+        values = arrays[name]
+        span = float(np.ptp(values[np.isfinite(values)]))
+        bound = (kind, RELATIVE_BOUND * (span if kind == "absolute" else 1.0))
+        compress_s, frame = repeated(
+            lambda v=values, b=bound, m=mode: codec.compress(v, b, mode=m, threads=1)
+        )
+        decompress_s, _ = repeated(lambda f=frame: codec.decompress(f, threads=1))
+        told = {
+            "bytes": len(frame),
+            "digest": hashlib.sha256(frame).hexdigest(),
+            "compress_s": compress_s,
+            "decompress_s": decompress_s,
+        }
+        print(json.dumps(told), flush=True)
+
+
+class Codec:
+    """A process with the codec of one build."""
+
+    def __init__(self, build: Path, count: int) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(build / "python")}
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE), "--worker", str(count)],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.names = json.loads(self._process.stdout.readline())
+
+    def code(self, *case: str) -> dict[str, Any]:
+        """One turn of it."""
+        self._process.stdin.write(json.dumps(case) + "\n")
+        self._process.stdin.flush()
+        return json.loads(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End it."""
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def in_turns(builds: dict[str, Path], number: int) -> list[str]:
+    return list(builds) if number % 2 == 0 else list(reversed(builds))
+
+
+def compare_codecs(builds: dict[str, Path], rounds: int, count: int) -> dict[str, list[Any]]:
+    """Of each case, what both said in each turn."""
+    codecs = {which: Codec(build, count) for which, build in builds.items()}
+    found: dict[str, list[Any]] = {}
+    for name in codecs["before"].names:
+        for mode in MODES:
+            for kind in ("relative", "absolute"):
+                found[f"{name}, {kind}, {mode}"] = [
+                    {which: codecs[which].code(name, mode, kind) for which in in_turns(builds, n)}
+                    for n in range(rounds)
+                ]
+        print(name, file=sys.stderr)
+    for codec in codecs.values():
+        codec.close()
+    return found
+
+
+# ----------------------------------------------------------------------------------- the mini-app
 
 
 def simulate(build: Path, mode: str) -> dict[str, float]:
@@ -117,32 +179,38 @@ def spread(values: list[float]) -> dict[str, float]:
     return {"median": middle, "low": low, "high": high}
 
 
-def summarise(rounds: list[dict[str, Any]]) -> dict[str, Any]:
-    """`rounds`: for before and after, what code() and application() said."""
+def kinds_of(case: str) -> tuple[str, str]:
+    """Of a small block or a large one, and the mode."""
+    size = "small" if " small," in case else "large"
+    return size, case.rsplit(" ", 1)[-1]
+
+
+def summarise_codecs(told: dict[str, list[Any]]) -> dict[str, Any]:
+    """Speeds after/before: the median of a case's turns, then over the cases of a kind."""
     summary: dict[str, Any] = {}
-    first = rounds[0]
-    cases = sorted(set(first["before"]["codec"]) & set(first["after"]["codec"]))
     for what in ("compress_s", "decompress_s"):
-        for mode in MODES:
-            ratios = [
-                median(
-                    one["before"]["codec"][case][what] / one["after"]["codec"][case][what]
-                    for case in cases
-                    if case.endswith(f" {mode}")
-                )
-                for one in rounds
-            ]
-            summary[f"{what.removesuffix('_s')} speed, {mode}"] = spread(ratios)
-    summary["frames"] = len(cases)
+        of_kind: dict[tuple[str, str], list[float]] = {}
+        for case, turns in told.items():
+            ratio = median(turn["before"][what] / turn["after"][what] for turn in turns)
+            of_kind.setdefault(kinds_of(case), []).append(ratio)
+        for (size, mode), ratios in sorted(of_kind.items()):
+            summary[f"{what.removesuffix('_s')} speed, {size}, {mode}"] = spread(ratios)
+    summary["frames"] = len(told)
     for what in ("bytes", "digest"):
         summary[f"frames of other {what}"] = sum(
-            first["before"]["codec"][case][what] != first["after"]["codec"][case][what]
-            for case in cases
+            turns[0]["before"][what] != turns[0]["after"][what] for turns in told.values()
         )
+    return summary
+
+
+def summarise_application(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    summary = {}
     for what in ("overhead", "in_calls", "compute_s", "file_bytes"):
         for which in ("before", "after"):
-            told = [one[which]["application"][what] for one in rounds]
-            summary[f"{what} {which}"] = spread(told)
+            summary[f"{what} {which}"] = spread([one[which][what] for one in rounds])
+        if what != "file_bytes":
+            more = [one["after"][what] - one["before"][what] for one in rounds]
+            summary[f"{what} after - before"] = spread(more)
     return summary
 
 
@@ -161,30 +229,31 @@ def main() -> None:
     parser.add_argument("--before", type=Path, help="the build tree to compare with")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--fields", type=int, default=8, help="about so many real fields")
+    parser.add_argument("--only", choices=("codec", "application"))
     parser.add_argument("--json", type=Path, help="every figure of every round")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker is not None:
-        print(json.dumps(code_fields(options.worker)))
-        return
+        return serve(options.worker)
     if not options.before:
         parser.error("--before DIR: which build is this one to be compared with?")
     after = Path(os.environ.get("CAESURA_BUILD", HERE.parents[2] / "build"))
     builds = {"before": options.before.resolve(), "after": after.resolve()}
-    rounds: list[dict[str, Any]] = []
-    for number in range(options.rounds):
-        told: dict[str, Any] = {}
-        for which in list(builds) if number % 2 == 0 else list(reversed(builds)):
-            told[which] = {
-                "codec": code(builds[which], options.fields),
-                "application": application(builds[which]),
-            }
-        rounds.append(told)
-        print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
-    summary = summarise(rounds)
+    told: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
+    if options.only != "application":
+        told["codec"] = compare_codecs(builds, options.rounds, options.fields)
+        summary |= summarise_codecs(told["codec"])
+    if options.only != "codec":
+        told["application"] = [
+            {which: application(builds[which]) for which in in_turns(builds, number)}
+            for number in range(options.rounds)
+        ]
+        summary |= summarise_application(told["application"])
     show(summary)
     if options.json:
-        options.json.write_text(json.dumps({"summary": summary, "rounds": rounds}, indent=1))
+        options.json.write_text(json.dumps({"summary": summary, **told}, indent=1))
+    return None
 
 
 if __name__ == "__main__":
