@@ -1,6 +1,7 @@
 """What 10,000 objects of 1 KiB cost a program of plain HDF5, natively and under the VOL connector.
 
-    small_calls.py [--count N] [--repeats N] [--kinds one,independent,collective] [--before DIR]
+    small_calls.py [--count N] [--repeats N] [--kinds one,independent,collective] [--rows]
+                   [--before DIR]
 
 small_calls.c makes, writes, describes, closes, opens and reads datasets of 1 KiB, with an attribute
 of 1 KiB each, and a dataset of as many rows. Runs take turns, the order turning round. `one`: a
@@ -31,17 +32,17 @@ KINDS = ("one", "independent", "collective")
 WALL, CPU = 0, 1
 
 
-def run(build: Path, connector: Path | None, kind: str, count: int) -> dict[str, list[float]]:
+def run(build: Path, connector: Path | None, *words: str) -> dict[str, list[float]]:
     """Of one run: [wall, CPU] seconds by kind of call."""
     with tempfile.TemporaryDirectory() as place:
         config = Path(place, "run.toml")
         config.write_text("")
-        start = [] if kind == "one" else ["mpirun", "-n", "2"]
+        start = [] if "one" in words else ["mpirun", "-n", "2"]
         command = [*start, "env", "-u", "HDF5_VOL_CONNECTOR"]
         command += connector_variables(connector, config) if connector else []
         command += [str(program(build, "bench/vol/vol_small_calls")), f"{place}/small.h5"]
         answer = subprocess.run(
-            [*command, str(count), kind],
+            [*command, *words],
             capture_output=True,
             text=True,
             check=False,
@@ -49,7 +50,7 @@ def run(build: Path, connector: Path | None, kind: str, count: int) -> dict[str,
             timeout=1200,
         )
     if answer.returncode != 0:
-        sys.exit(f"{kind}: {answer.stdout}{answer.stderr}")
+        sys.exit(f"{words}: {answer.stdout}{answer.stderr}")
     return json.loads(answer.stdout)
 
 
@@ -58,10 +59,11 @@ def measure(options: argparse.Namespace, kind: str) -> dict[str, dict[str, list[
     modes = {"native": None, "before": options.before, "connector": options.build}
     if options.before is None:
         del modes["before"]
+    words = [str(options.count), kind, *(["rows"] if options.rows else [])]
     least: dict[str, dict[str, list[float]]] = {mode: {} for mode in modes}
     for repeat in range(options.repeats):
         for mode in list(modes) if repeat % 2 == 0 else list(modes)[::-1]:
-            for call, seconds in run(options.build, modes[mode], kind, options.count).items():
+            for call, seconds in run(options.build, modes[mode], *words).items():
                 known = least[mode].setdefault(call, seconds)
                 least[mode][call] = [min(pair) for pair in zip(known, seconds, strict=True)]
     return least
@@ -92,6 +94,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=10000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--rows", action="store_true", help="read the rows of the dataset, too")
     parser.add_argument("--before", type=Path, help="build tree of another connector")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     options = parser.parse_args()
