@@ -68,6 +68,9 @@ class BlockCodec {
     /// Does encode want chunks at the array's edges padded to their full size? If not, it takes the
     /// valid part alone as well.
     virtual bool wants_padding() const { return true; }
+    /// Is who stores a block to store the chunk itself where encode() has made nothing smaller of
+    /// it, with mask 1? Other codecs see to that in encode().
+    virtual bool leaves_raw_to_caller() const { return false; }
     /// @param chunk  the full chunk, dense, C order, padded at the array's edges; or just its valid
     ///               part, dense, where wants_padding() is false.
     /// @param valid  extent of the part that lies inside the array (starting at 0 on each axis).

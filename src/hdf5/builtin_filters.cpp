@@ -10,7 +10,6 @@
 namespace caesura::hdf5 {
 namespace {
 
-constexpr unsigned k_deflate_id = 1, k_shuffle_id = 2, k_fletcher32_id = 3;
 constexpr std::size_t k_fletcher32_bytes = 4;
 constexpr std::size_t k_shuffle_tile = 512;  // values whose bytes stay in the cache
 

@@ -9,6 +9,8 @@
 
 namespace caesura::hdf5 {
 
+constexpr unsigned k_deflate_id = 1, k_shuffle_id = 2, k_fletcher32_id = 3;
+
 /// Is it one of the three?
 bool is_builtin(unsigned filter_id);
 

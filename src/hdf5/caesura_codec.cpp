@@ -2,8 +2,8 @@
 //
 // Invariants:
 //  - A block is one frame, of the part of the chunk that lies inside the array; decode and the HDF5
-//    filter fill what lies beyond with zeros. The filter mask is always 0: what cannot be made
-//    smaller is raw or lossless inside its frame.
+//    filter fill what lies beyond with zeros. encode() gives frames alone, whose filter mask is 0;
+//    run::encode() stores a chunk raw, with mask 1, where its frame is no smaller.
 //  - The encoder looks at every value it codes, so a frame keeps its bound without being decoded
 //    again. A second look has to be asked for (CodecSpec::verify).
 //  - The pipeline's cd_values carry the field's table set, so that a chunk and its dataset are all
@@ -19,6 +19,7 @@
 
 #include "codec/frame/verify.hpp"
 #include "hdf5/filter/filter.hpp"
+#include "hdf5/filter_stage.hpp"
 
 namespace caesura::hdf5 {
 namespace {
@@ -56,6 +57,7 @@ class CaesuraCodec final : public BlockCodec {
     std::span<const FilterSpec> pipeline() const override { return {&filter_, 1}; }
     bool reentrant() const override { return true; }
     bool wants_padding() const override { return false; }
+    bool leaves_raw_to_caller() const override { return true; }
 
     Result<EncodedBlock> encode(std::span<const std::byte> chunk,
                                 const Shape& valid) const override {
@@ -98,10 +100,11 @@ class CaesuraCodec final : public BlockCodec {
             return {StatusCode::invalid_argument,
                     fmt::format("a chunk has {} bytes, not {}", raw_bytes_, chunk.size())};
         }
-        if (filter_mask != 0) {
-            return {StatusCode::corrupt,
-                    fmt::format("filter mask {:#x}: blocks of codec caesura have 0", filter_mask)};
-        }
+        if (filter_mask > 1)
+            return {StatusCode::corrupt, fmt::format("filter mask {:#x}: blocks of codec caesura "
+                                                     "have 0, or 1 where they are raw",
+                                                     filter_mask)};
+        if (filter_mask == 1) return copy_raw(stored, chunk);
         return hdf5::decode_chunk(settings_, stored, chunk);
     } catch (const std::bad_alloc&) {
         return no_memory("decode");

@@ -26,6 +26,7 @@ class ComplexCodec final : public BlockCodec {
     std::string_view lacks() const override { return inner_->lacks(); }
     bool reentrant() const override { return inner_->reentrant(); }
     bool wants_padding() const override { return inner_->wants_padding(); }
+    bool leaves_raw_to_caller() const override { return inner_->leaves_raw_to_caller(); }
 
     Result<EncodedBlock> encode(std::span<const std::byte> chunk,
                                 const Shape& valid) const override {

@@ -7,9 +7,8 @@
 #include "hdf5/builtin_filters.hpp"
 
 namespace caesura::hdf5 {
-namespace {
 
-Status copy_out(std::span<const std::byte> bytes, std::span<std::byte> chunk) {
+Status copy_raw(std::span<const std::byte> bytes, std::span<std::byte> chunk) {
     if (bytes.size() != chunk.size()) {
         return {StatusCode::corrupt, fmt::format("a block decodes to {} bytes instead of {}",
                                                  bytes.size(), chunk.size())};
@@ -17,8 +16,6 @@ Status copy_out(std::span<const std::byte> bytes, std::span<std::byte> chunk) {
     std::memcpy(chunk.data(), bytes.data(), bytes.size());
     return {};
 }
-
-}  // namespace
 
 bool FilterStage::apply(Direction direction, std::span<const unsigned> values,
                         FilterBuffer& buffer) const {
@@ -35,7 +32,7 @@ Status decode_stages(std::span<const FilterStage> stages, std::span<const std::b
                 fmt::format("filter mask {:#x} names more than the {} filters of the pipeline",
                             filter_mask, stages.size())};
     }
-    if (filter_mask == all) return copy_out(stored, chunk);
+    if (filter_mask == all) return copy_raw(stored, chunk);
     FilterBuffer buffer(stored);
     for (std::size_t i = stages.size(); i-- > 0;) {
         if (filter_mask & (std::uint32_t{1} << i)) continue;
@@ -55,7 +52,7 @@ Status decode_stages(std::span<const FilterStage> stages, std::span<const std::b
         }
         if (buffer.bytes().size() > 2 * chunk.size() + k_growth_bytes) break;
     }
-    return copy_out(buffer.bytes(), chunk);
+    return copy_raw(buffer.bytes(), chunk);
 }
 
 }  // namespace caesura::hdf5

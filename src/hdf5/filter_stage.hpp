@@ -25,6 +25,9 @@ struct FilterStage {
 Status decode_stages(std::span<const FilterStage> stages, std::span<const std::byte> stored,
                      std::uint32_t filter_mask, std::span<std::byte> chunk);
 
+/// The chunk of a block that no filter has changed. Errors: corrupt (another size).
+Status copy_raw(std::span<const std::byte> stored, std::span<std::byte> chunk);
+
 /// A mask that skips so many stages.
 constexpr std::uint32_t mask_of_all(std::size_t stages) {
     return stages < 32 ? (std::uint32_t{1} << stages) - 1 : ~std::uint32_t{0};

@@ -60,6 +60,12 @@ Result<Stage> find_stage(const FilterSpec& filter) {
     return stage;
 }
 
+/// A chunk that nothing makes smaller keeps it; the application asked for it.
+bool is_checksum(const Stage& stage) { return stage.filter.builtin_id == k_fletcher32_id; }
+bool keeps_size(const Stage& stage) {
+    return is_checksum(stage) || stage.filter.builtin_id == k_shuffle_id;
+}
+
 class PipelineCodec final : public BlockCodec {
   public:
     PipelineCodec(std::vector<FilterSpec> pipeline, std::vector<Stage> stages, DType dtype,
@@ -99,20 +105,31 @@ class PipelineCodec final : public BlockCodec {
         if (chunk.size() != raw_bytes_)
             return Status(StatusCode::invalid_argument,
                           fmt::format("a chunk has {} bytes, not {}", raw_bytes_, chunk.size()));
+        const bool may_shrink = !std::all_of(stages_.begin(), stages_.end(), keeps_size);
+        EncodedBlock block =
+            run_stages(chunk, [&](const Stage& stage) { return stage.lossless || !exactly; });
+        if (!may_shrink || block.bytes.size() < raw_bytes_) return block;
+        EncodedBlock raw = run_stages(chunk, is_checksum);
+        return raw.bytes.size() <= block.bytes.size() ? std::move(raw) : std::move(block);
+    } catch (const std::bad_alloc&) {
+        return Status(StatusCode::no_space,
+                      fmt::format("no memory for a block of {} bytes", raw_bytes_));
+    }
+
+    /// @param is_wanted  of a stage: may it run?
+    template <class IsWanted>
+    EncodedBlock run_stages(std::span<const std::byte> chunk, IsWanted is_wanted) const {
         EncodedBlock block;
         FilterBuffer buffer(chunk);
         bool lossless = true;
         for (std::size_t i = 0; i < stages_.size(); ++i) {
-            const bool done = (stages_[i].lossless || !exactly) && apply(stages_[i], chunk, buffer);
+            const bool done = is_wanted(stages_[i]) && apply(stages_[i], chunk, buffer);
             if (!done) block.filter_mask |= std::uint32_t{1} << i;
             lossless = lossless && (!done || stages_[i].lossless);
         }
         block.bytes.assign(buffer.bytes().begin(), buffer.bytes().end());
         if (lossless) block.max_error = 0.0;
         return block;
-    } catch (const std::bad_alloc&) {
-        return Status(StatusCode::no_space,
-                      fmt::format("no memory for a block of {} bytes", raw_bytes_));
     }
 
     /// @return  false: the buffer is as it was.

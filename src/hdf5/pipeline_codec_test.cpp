@@ -115,11 +115,26 @@ TEST_F(PipelineCodecInFile, shuffle_deflate_and_checksum_are_read_by_stock_hdf5)
     round_trip(false, 0);
 }
 
-TEST_F(PipelineCodecInFile, deflate_that_does_not_help_is_skipped) {
+TEST_F(PipelineCodecInFile, a_chunk_that_does_not_shrink_keeps_its_checksum_alone) {
     H5Pset_shuffle(creation_);
     H5Pset_deflate(creation_, 4);
+    round_trip(true, 0b11);
     H5Pset_fletcher32(creation_);
-    round_trip(true, 2);
+    round_trip(true, 0b011);
+}
+
+TEST_F(PipelineCodecInFile, shuffle_without_anything_that_could_shrink_is_done) {
+    H5Pset_shuffle(creation_);
+    round_trip(true, 0);
+    H5Pset_fletcher32(creation_);
+    round_trip(true, 0);
+}
+
+TEST_F(PipelineCodecInFile, a_plugin_that_makes_a_chunk_longer_is_skipped) {
+    CAESURA_NEEDS_PLUGINS();
+    const unsigned level = 3;
+    H5Pset_filter(creation_, k_zstd_id, H5Z_FLAG_MANDATORY, 1, &level);
+    round_trip(true, 1);
 }
 
 TEST_F(PipelineCodecInFile, a_plugin_behind_shuffle_is_read_by_stock_hdf5) {

@@ -94,6 +94,20 @@ Result<base::Buffer> copy_out(std::span<const std::byte> bytes, base::BufferPool
     return copy;
 }
 
+/// As HDF5 stores a chunk without its filters. Beyond the array lie zeros, as in decoded frames.
+Result<base::Buffer> raw_chunk(const Job& job, const Box& wanted, const std::byte* values,
+                               base::BufferPool& pool) {
+    auto taken = pool.take(job.chunk_bytes());
+    if (!taken.ok()) return taken;
+    if (wanted.extent == job.chunk_box.extent) {
+        std::memcpy(taken->data(), values, taken->size());
+        return taken;
+    }
+    std::memset(taken->data(), 0, taken->size());
+    copy_box(wanted, wanted, values, job.chunk_box, taken->data(), size_of(job.dtype));
+    return taken;
+}
+
 }  // namespace
 
 const std::byte* values_in_place(const Job& job) {
@@ -154,7 +168,13 @@ Result<Encoded> encode(const Job& job, base::BufferPool& pool, base::Buffer* den
                    : job.exactly      ? job.codec->encode_exactly(values, job.valid)
                                       : job.codec->encode(values, job.valid);
     if (!encoded.ok()) return encoded.status();
-    auto stored = copy_out(encoded->bytes, pool);
+    const bool raw =
+        job.codec->leaves_raw_to_caller() && encoded->bytes.size() >= job.chunk_bytes();
+    if (raw) {
+        encoded->filter_mask = 1;
+        encoded->max_error = 0.0;
+    }
+    auto stored = raw ? raw_chunk(job, wanted, chunk, pool) : copy_out(encoded->bytes, pool);
     if (!stored.ok()) return stored.status();
     auto statistics = copy_out(encoded->statistics, pool);
     if (!statistics.ok()) return statistics.status();

@@ -169,8 +169,6 @@ std::shared_ptr<RawBatch> LiveImage::take_raw() {
     return take(state_->layers(), state_->layers().raw);
 }
 
-std::uint64_t LiveImage::raw_memory_bytes() const { return state_->layers().raw.memory_bytes(); }
-
 std::uint64_t LiveImage::metadata_memory_bytes() const {
     return state_->placing.overlay.memory_bytes() + state_->layers().frozen.memory_bytes();
 }

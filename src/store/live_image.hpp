@@ -103,8 +103,6 @@ class LiveImage {
     /// in MPI-IO without a sync: a caller that must keep their order takes, writes and waits in
     /// between.
     std::shared_ptr<RawBatch> take_raw();
-    /// Memory held by what take_raw() would give.
-    std::uint64_t raw_memory_bytes() const;
     /// Memory held by metadata that is not committed.
     std::uint64_t metadata_memory_bytes() const;
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 
@@ -80,11 +81,20 @@ struct BlockDataset {
     std::optional<writer::DatasetDefinition> definition;
     std::optional<SaidBounds> said;  ///< of such a dataset
     bool stored = false;             ///< it has blocks
+    bool has_masks = false;          ///< chunks may have filter masks that are not 0
+
+    std::uint64_t version = new_version();  ///< of what the file has of it (decoded_chunks.hpp)
 
     void forget_pieces() {
         pieces.clear();
         index.clear();
         room = {};
+    }
+    /// What lies in the file is changing.
+    void change() { version = new_version(); }
+    static std::uint64_t new_version() {
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
     }
     DType dtype() const { return element.dtype; }
     std::size_t value_bytes() const { return size_of(element.dtype); }

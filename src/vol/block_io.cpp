@@ -111,6 +111,7 @@ BlockIo::DatasetPtr BlockIo::find(const NativeObject& object) const {
 }
 
 void BlockIo::release() {
+    decoded_.clear();
     for (const auto& [token, dataset] : by_token_) dataset->native.close();
     place_.tree.go_through({});
 }
@@ -420,6 +421,7 @@ Status BlockIo::pause(const NativeObject& through, Status mine) {
     if (mine.ok()) mine = declare_missing();
     // Datasets without their blocks are not worth a commit; see close().
     place_.tree.pass_over_changes();
+    decoded_.clear();
     closing_ = true;
     look_for_coordinates();
     const Status status = writer_->pause(mine);

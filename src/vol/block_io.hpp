@@ -27,6 +27,7 @@
 #include "base/buffer.hpp"
 #include "vol/config.hpp"
 #include "vol/coordinates.hpp"
+#include "vol/decoded_chunks.hpp"
 #include "vol/image_tree.hpp"
 #include "vol/losses.hpp"
 #include "vol/members.hpp"
@@ -179,6 +180,10 @@ class BlockIo {
     Status define_found(const std::map<std::string, std::string>& paths);
     Result<DatasetPtr> find_again(const std::string& key, const std::string& path);
     Result<bool> read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values);
+    Status read_part(Dataset& dataset, const Box& part, std::span<std::byte> values);
+    static bool is_part_of_chunks(const Dataset& dataset, const Selected& selected);
+    Status read_chunks(Dataset& dataset, const Selected& selected, std::byte* values);
+    Status read_file(Dataset& dataset, const Selected& selected, bool by_chunks, std::byte* values);
     void begin_turns();
     // Of datasets whose bound is for fields (kept_exact.cpp): before blocks are handed over, and
     // after that.
@@ -198,6 +203,7 @@ class BlockIo {
     base::BufferPool& pool_;
     std::vector<Copy> copies_;  ///< oldest first
     std::uint64_t waiting_bytes_ = 0;
+    DecodedChunks decoded_;
     std::vector<DatasetPtr> by_field_;
     std::map<std::string, DatasetPtr> by_token_;
     bool closing_ = false;  ///< its last blocks, so far, have been handed over

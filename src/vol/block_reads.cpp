@@ -6,11 +6,24 @@
 
 #include "vol/block_io.hpp"
 #include "vol/memory_values.hpp"
+#include "vol/transformed.hpp"
+#include "writer/chunk_grid.hpp"
 
 namespace caesura::vol {
 namespace {
 
 using Extents = std::array<hsize_t, H5S_MAX_RANK>;
+
+/// What a selection has of one axis in whole chunks.
+struct WholeChunks {
+    std::uint64_t chunks, inside;  ///< and values inside the dataset
+};
+
+WholeChunks whole_chunks(std::uint64_t offset, std::uint64_t extent, std::uint64_t chunk,
+                         std::uint64_t dim) {
+    const std::uint64_t first = offset / chunk, end = (offset + extent - 1) / chunk + 1;
+    return {end - first, std::min(end * chunk, dim) - first * chunk};
+}
 
 }  // namespace
 
@@ -83,7 +96,10 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, const Select
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     const auto near = pieces_near(dataset, selected);
-    if (near.empty() && !selected.transforms_all) {  // all of it lies in the file
+    // HDF5 transforms some of what it reads and not all (read_blocks()).
+    const bool by_chunks = (selected.transforms_all || !has_transform(transfer)) &&
+                           is_part_of_chunks(dataset, selected);
+    if (near.empty() && !selected.transforms_all && !by_chunks) {  // all of it lies in the file
         if (Status status = check_settled(dataset, selected, near); !status.ok()) return status;
         if (dataset.native.read(memory_type, selected.memory_space, selected.file_space, transfer,
                                 memory) < 0)
@@ -108,12 +124,8 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, const Select
         covered = take_from(dataset, dataset.pieces[near[--first]], selected, values);
     if (!covered) {
         if (Status status = check_settled(dataset, selected, near); !status.ok()) return status;
-        const hsize_t n = selected.count;
-        const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
-        // The library keeps the list it is given until the application's call ends.
-        if (dataset.native.read(dataset.type.get(), dense.get(), selected.file_space,
-                                H5P_DATASET_XFER_DEFAULT, values) < 0)
-            return store::hdf5_error(StatusCode::io, dataset.path);
+        if (Status status = read_file(dataset, selected, by_chunks, values); !status.ok())
+            return status;
         first = 0;
     }
     for (; first < near.size(); ++first)
@@ -123,24 +135,80 @@ Status BlockIo::read(Dataset& dataset, const NativeObject& through, const Select
         .with_context(dataset.path);
 }
 
+// Does it leave out values of chunks that it touches, so that they are worth keeping? Not of more
+// than are kept.
+bool BlockIo::is_part_of_chunks(const Dataset& dataset, const Selected& selected) {
+    const Shape dims = dataset.elements(dataset.dims), chunk = dataset.elements(dataset.chunk);
+    const Box& around = selected.picked.around();
+    std::uint64_t chunks = 1, inside = 1;
+    for (int axis = 0; axis < dims.rank(); ++axis) {
+        const WholeChunks whole =
+            whole_chunks(around.offset[axis], around.extent[axis], chunk[axis], dims[axis]);
+        chunks *= whole.chunks;
+        inside *= whole.inside;
+    }
+    return inside > selected.count &&
+           chunks * chunk.count() * dataset.element.bytes() <= DecodedChunks::k_most_bytes;
+}
+
+// From chunks as they were read last, which are read whole where they are not there.
+// @param values  dense, in the order of transfer.
+Status BlockIo::read_chunks(Dataset& dataset, const Selected& selected, std::byte* values) {
+    const writer::ChunkGrid grid(dataset.elements(dataset.dims), dataset.elements(dataset.chunk));
+    Status status;
+    grid.for_chunks(selected.picked.around(), [&](std::uint64_t number, const Box& box) {
+        const Box part{box.offset, grid.inside(box)};
+        if (!status.ok() || !selected.picked.touches(part)) return;
+        const std::byte* chunk = decoded_.find(dataset.version, number);
+        if (chunk == nullptr) {
+            auto taken = pool_.take(part.extent.count() * dataset.element.bytes());
+            status = taken.ok() ? read_part(dataset, part, taken->bytes()) : taken.status();
+            if (!status.ok()) return;
+            chunk = decoded_.keep(dataset.version, number, std::move(*taken));
+        }
+        selected.picked.take_from(part, chunk, values, ValueBytes::whole(dataset.element.bytes()));
+    });
+    return status;
+}
+
+// @param values  dense, in the order of transfer, of the type in the file.
+Status BlockIo::read_file(Dataset& dataset, const Selected& selected, bool by_chunks,
+                          std::byte* values) {
+    if (by_chunks) return read_chunks(dataset, selected, values);
+    const hsize_t n = selected.count;
+    const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
+    // The library keeps the list it is given until the application's call ends.
+    if (dataset.native.read(dataset.type.get(), dense.get(), selected.file_space,
+                            H5P_DATASET_XFER_DEFAULT, values) < 0)
+        return store::hdf5_error(StatusCode::io, dataset.path);
+    return {};
+}
+
 // A part of one chunk, from the tree. @return  false: it has no such chunk.
 Result<bool> BlockIo::read_stored(Dataset& dataset, const Box& part, std::span<std::byte> values) {
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     const auto offset = native_offset(dataset, part.offset);
     auto there = dataset.native.has_chunk(offset.data());
     if (!there.ok() || !*there) return there;
+    Status status = read_part(dataset, dataset.elements(part), values);
+    if (!status.ok()) return status.with_context("what a block held before");
+    return true;
+}
+
+// @param part  of one chunk, in elements. Where nothing was written, it has the fill value.
+Status BlockIo::read_part(Dataset& dataset, const Box& part, std::span<std::byte> values) {
+    const auto offset = native_offset(dataset, part.offset);
     const auto extent = native_extent(dataset, part.extent);
     auto dims = native_extent(dataset, dataset.dims);
     const store::Handle in_file(H5Screate_simple(dataset.rank, dims.data(), nullptr), H5Sclose);
     H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, offset.data(), nullptr, extent.data(),
                         nullptr);
-    const hsize_t n = part.extent.count() / dataset.element.numbers();
+    const hsize_t n = part.extent.count();
     const store::Handle dense(H5Screate_simple(1, &n, nullptr), H5Sclose);
     if (dataset.native.read(dataset.type.get(), dense.get(), in_file.get(),
                             H5P_DATASET_XFER_DEFAULT, values.data()) < 0)
-        return store::hdf5_error(StatusCode::io,
-                                 "reading what a block of " + dataset.path + " held before");
-    return true;
+        return store::hdf5_error(StatusCode::io, "reading a block of " + dataset.path);
+    return {};
 }
 
 // ------------------------------------------------------------------------------- selections

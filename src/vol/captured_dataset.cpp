@@ -170,6 +170,17 @@ Handle access_of(const Object& at, hid_t access, bool has_chunks, CapturedDatase
     return has_chunks ? image_access(*at.file, access, dataset) : borrowed(access);
 }
 
+/// Of blocks in a file of one process. The connector itself keeps their chunks decoded
+/// (decoded_chunks.hpp). HDF5's own cache
+/// would do harm: H5Ocopy of filtered chunks in it writes beyond a buffer where a filter says that
+/// it needs a smaller one than the chunk (HDF5 1.14.5, Fletcher's checksum).
+Handle without_cache(const CapturedDataset& dataset, Handle access) {
+    Handle copy(H5Pcopy(access.get()), H5Pclose);
+    const OpenDataset& open = *dataset.open;
+    if (H5Pset_chunk_cache(copy.get(), open.cache_slots, 0, open.cache_preemption) < 0) return {};
+    return copy;
+}
+
 }  // namespace
 
 Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
@@ -189,6 +200,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     prepared.has_defaults = shares_list;
     prepared.creation = shares_list ? borrowed(creation) : Handle(H5Pcopy(creation), H5Pclose);
     prepared.access = access_of(at, access, block.ok() || facts.layout == H5D_CHUNKED, dataset);
+    if (!file.shared() && (block.ok() || fate.keeps_filters))
+        prepared.access = without_cache(dataset, std::move(prepared.access));
     if (!prepared.creation.ok() ||
         (!shares_list && !keep_attributes_in_header(prepared.creation.get())))
         return store::hdf5_error(StatusCode::internal, "the creation list of a dataset");

@@ -81,13 +81,6 @@ Status CapturedFile::write_raw() {
     return {};
 }
 
-Status CapturedFile::write_through() {
-    // Of a file that this process alone has, small ones wait for others, as HDF5's own do.
-    constexpr std::uint64_t k_small_bytes = 1u << 20;
-    if (alone_ && unwritten_.empty() && image_->raw_memory_bytes() < k_small_bytes) return {};
-    return write_raw();
-}
-
 BlockIo& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
         blocks_ = BlockIo::make({communicator_, *ledger_, *tree_, config_,

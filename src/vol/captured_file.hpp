@@ -174,9 +174,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// @param last  nothing of the file is used after it.
     /// @param mine  an error of the caller: nothing is committed, on all ranks.
     Status commit(const NativeObject& through, bool last, Status mine = {});
-    /// This rank's raw data are in the file when it returns, if other ranks have it open: what
-    /// another rank reads after a barrier, as programs for parallel HDF5 do.
-    Status write_through();
+    /// This rank's raw data are in the file when it returns: what another rank reads after a
+    /// barrier, as programs for parallel HDF5 do.
+    Status write_through() { return write_raw(); }
     /// Before HDF5 closes itself with files open, and while it still has types, which attributes
     /// need: what was written is committed. Collective over the ranks of each file. A failure is
     /// told when HDF5 closes the file.

@@ -420,10 +420,12 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
         if (is_about_chunks(args->op_type) && answers_for_chunks(on))
             return answer_for_chunks(on, *args);
         // HDF5 itself looks at what is stored.
-        if (block_of(on) != nullptr)
+        if (BlockIo::Dataset* const block = block_of(on); block != nullptr) {
             if (const Status status = on.file->settle_alone(through(on), "a call on its chunks");
                 !status.ok())
                 return fail(status);
+            block->change();
+        }
         if (has_wrong_offsets(on, args->op_type)) return answer_with_offsets(on, *args);
         const ImageTransfer moving = image_transfer(on.file.get(), transfer);
         const std::shared_ptr<CapturedFile> file = on.file;

@@ -94,7 +94,7 @@ Status prepare_filtered(CapturedFile& file, const DatasetFacts& facts, hid_t typ
     auto made = std::make_shared<BlockIo::Dataset>();
     made->path = facts.path;
     made->commit_writes = settings_of(*file.config(), facts.path).commit_writes;
-    made->filtered = true;
+    made->filtered = made->has_masks = true;
     made->creation = Handle(H5Pcopy(prepared.creation.get()), H5Pclose);
     if (!made->creation.ok() || H5Pset_alloc_time(prepared.creation.get(), H5D_ALLOC_TIME_INCR) < 0)
         return store::hdf5_error(StatusCode::internal, facts.path + ": lists");
@@ -161,6 +161,7 @@ Result<BlockIo::DatasetPtr> describe_filtered(void* under, std::string path) {
     found->lossy = may_lose(*filters);
     found->definition = std::move(definition);
     found->settled = found->dims;
+    found->has_masks = true;
     return found;
 }
 

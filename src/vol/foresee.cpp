@@ -422,7 +422,7 @@ json Foresight::sample(const Seen& seen, std::size_t component, const ErrorBound
             if (!block.ok()) return nullptr;
             std::vector<std::byte> kept(before.size());
             if (!(*codec)->decode(block->bytes, block->filter_mask, kept).ok()) return nullptr;
-            stored += static_cast<double>(block->bytes.size());
+            stored += static_cast<double>(std::min(block->bytes.size(), before.size()));
             if (!seen.element.is_exact()) squares += squares_of(seen.dtype(), before, kept);
         }
         raw += static_cast<double>(original.size());

@@ -176,6 +176,7 @@ Result<BlockIo::DatasetPtr> describe_stored(void* under, std::string path, bool 
     found->stored = has_blocks(under);
     found->definition->composition = found->composition = composition_said_by(*found);
     found->settled = found->dims;
+    found->has_masks = true;
     return found;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "hdf5/filter/filter.hpp"
 #include "store/commit_parts.hpp"
 #include "store/committer.hpp"
 #include "vol/bound_attributes.hpp"
@@ -47,9 +46,22 @@ Status ImageTree::place(const store::DatasetSpec& spec, const store::ChunkRecord
         image_.place(record.address, record.bytes, [&](const void* buffer, std::size_t bytes) {
             return dataset.native.write_chunk(native.data(), record.filter_mask, buffer, bytes);
         });
-    if (!placed.ok()) return Status(placed).with_context(dataset.path);
-    if (!spec.pipeline.empty() && spec.pipeline[0].id != hdf5::k_filter_id)  // ours has mask 0
-        dataset.native.forget_last_mask(native.data());
+    dataset.change();
+    dataset.has_masks |= record.filter_mask != 0;
+    return Status(placed).with_context(dataset.path);
+}
+
+Status ImageTree::place_all(std::span<const store::ChunkRecord> sorted,
+                            const store::DumpManifest& dump) {
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        const store::ChunkRecord& record = sorted[i];
+        const store::DatasetSpec& spec = dump.datasets[record.dataset];
+        if (Status s = place(spec, record); !s.ok()) return s;
+        if (i + 1 < sorted.size() && sorted[i + 1].dataset == record.dataset) continue;
+        const BlockDataset& dataset = *datasets_.at(spec.path);
+        const auto last = native_offset(dataset, store::chunk_begin(spec, record.chunk));
+        if (dataset.has_masks) dataset.native.forget_last_mask(last.data());
+    }
     return {};
 }
 
@@ -67,13 +79,15 @@ ledger::Tree::Built ImageTree::build(const Dumps& dumps, std::uint64_t file_end,
     std::vector<store::ChunkRecord> sorted(dumps.records.begin(), dumps.records.end());
     std::sort(sorted.begin(), sorted.end(), store::record_order);
     std::vector<std::uint64_t> numbers;
+    const auto by_dump = [](const auto& a, const auto& b) { return a.dump < b.dump; };
     for (const store::DumpManifest& dump : dumps.manifests) {
         numbers.push_back(dump.dump);
         for (const store::DatasetSpec& dataset : dump.datasets)
             if (Status s = say_bounds(dataset); !s.ok()) return s;
-        for (const store::ChunkRecord& record : sorted)
-            if (record.dump == dump.dump)
-                if (Status s = place(dump.datasets[record.dataset], record); !s.ok()) return s;
+        store::ChunkRecord any;
+        any.dump = dump.dump;
+        const auto [first, last] = std::equal_range(sorted.begin(), sorted.end(), any, by_dump);
+        if (Status s = place_all({first, last}, dump); !s.ok()) return s;
     }
     if (flush_native(through_) < 0)
         return store::hdf5_error(StatusCode::internal, "flushing the image of the file");

@@ -48,6 +48,8 @@ class ImageTree final : public writer::Tree {
   private:
     Status say_bounds(const store::DatasetSpec& spec);
     Status place(const store::DatasetSpec& spec, const store::ChunkRecord& record);
+    /// @param sorted  of the dump, by store::record_order().
+    Status place_all(std::span<const store::ChunkRecord> sorted, const store::DumpManifest& dump);
 
     store::LiveImage& image_;
     int rank_;

@@ -455,6 +455,16 @@ std::uint64_t Picked::take_from(const Box& box, const std::byte* values, std::by
     return taken;
 }
 
+bool Picked::touches(const Box& box) const {
+    if (count_ == 0 || box.extent.count() == 0) return false;
+    bool any = false;
+    if (!combs_.empty())
+        for_common_combs(box, [&](const Common&) { any = true; });
+    else
+        for_common_rows(box, [&](std::uint64_t, std::uint64_t, std::uint64_t) { any = true; });
+    return any;
+}
+
 void Picked::mark(const Box& box, std::span<char> marks) const {
     if (count_ == 0 || box.extent.count() == 0) return;
     if (!combs_.empty()) {

@@ -80,6 +80,7 @@ Result<std::vector<BlockIo::KeptPart>> BlockIo::read_cut_chunks(Dataset& dataset
 
 Status BlockIo::resize(Dataset& dataset, const Shape& dims) {
     dataset.dims = dims;
+    dataset.change();
     for (int axis = 0; axis < dims.rank(); ++axis)
         dataset.settled[axis] = std::min(dataset.settled[axis], dims[axis]);
     if (!dataset.definition) return writer_->resize(dataset.field, dims);

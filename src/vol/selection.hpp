@@ -95,6 +95,8 @@ class Picked {
     /// transfer. @return  how many values that were.
     std::uint64_t take_from(const Box& box, const std::byte* values, std::byte* in_order,
                             const ValueBytes& bytes) const;
+    /// Does the box have any of it?
+    bool touches(const Box& box) const;
     /// Set the marks, one for each value in the order of transfer, of those that lie in the box.
     void mark(const Box& box, std::span<char> marks) const;
 

@@ -53,10 +53,14 @@ std::size_t decode(const Settings& settings, std::uint64_t name, std::size_t n,
     return chunk_bytes;
 }
 
-std::size_t encode(const Settings& settings, std::uint64_t name, std::size_t n,
+/// @param may_skip  HDF5 stores the chunk as it is if this returns 0. Not one that may hold values
+///                  which have been rounded: a later pass must find out about them.
+std::size_t encode(const Settings& settings, std::uint64_t name, bool may_skip, std::size_t n,
                    std::size_t* capacity, void** buffer) {
-    const auto frame = encode_chunk(settings, bytes_of(*buffer, n), finest_decoded(name));
+    const auto decoded = finest_decoded(name);
+    const auto frame = encode_chunk(settings, bytes_of(*buffer, n), decoded);
     if (!frame.ok()) return 0;
+    if (may_skip && !decoded && frame->size() >= n) return 0;
     if (frame->size() > *capacity) {  // a little more, or what is kept
         void* larger = std::malloc(frame->size());
         if (larger == nullptr) return 0;
@@ -74,9 +78,10 @@ std::size_t filter(unsigned flags, std::size_t n_values, const unsigned* values,
         const auto settings = parse_cd_values({values, n_values});
         if (!settings.ok()) return 0;
         const bool reverse = (flags & H5Z_FLAG_REVERSE) != 0;
+        const bool may_skip = (flags & H5Z_FLAG_OPTIONAL) != 0;
         const std::uint64_t name = name_of({values, n_values});
         return reverse ? decode(*settings, name, n, capacity, buffer)
-                       : encode(*settings, name, n, capacity, buffer);
+                       : encode(*settings, name, may_skip, n, capacity, buffer);
     } catch (const std::bad_alloc&) {
         return 0;
     }

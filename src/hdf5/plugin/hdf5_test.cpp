@@ -63,7 +63,7 @@ class Hdf5 : public testing::Test {
         const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(),
                                              most.empty() ? nullptr : most.data());
         H5Pset_chunk(list_, static_cast<int>(chunk.size()), chunk.data());
-        H5Pset_filter(list_, k_id, H5Z_FLAG_MANDATORY, user.size(), user.data());
+        H5Pset_filter(list_, k_id, flags_, user.size(), user.data());
         dataset_ = H5Dcreate2(file_, "x", type, space, H5P_DEFAULT, list_, H5P_DEFAULT);
         errors_ = errors();  // before the next call clears them
         H5Sclose(space);
@@ -82,6 +82,7 @@ class Hdf5 : public testing::Test {
 
     std::string path_;
     std::string errors_;  // of create()
+    unsigned flags_ = H5Z_FLAG_MANDATORY;
     hid_t file_ = -1;
     hid_t dataset_ = -1;
     hid_t list_ = -1;
@@ -126,6 +127,38 @@ const struct Layout {
                  {{9, 10, 11, 12}, {4, 5, 6, 7}},
                  {{3, 4, 5, 6, 7}, {2, 2, 5, 3, 7}},
                  {{1, 1, 700}, {1, 1, 300}}};
+
+/// Of the first chunk: stored bytes, and whether it went through the filter.
+std::pair<hsize_t, bool> first_chunk(hid_t dataset) {
+    const Dims begin(H5S_MAX_RANK, 0);
+    unsigned mask = 0;
+    haddr_t address = 0;
+    hsize_t bytes = 0;
+    H5Dget_chunk_info_by_coord(dataset, begin.data(), &mask, &address, &bytes);
+    return {bytes, mask == 0};
+}
+
+TEST_F(Hdf5, a_chunk_that_does_not_shrink_is_raw_where_the_filter_is_optional) {
+    std::mt19937_64 random(3);
+    std::vector<std::uint64_t> values(1000), read(1000);
+    for (std::uint64_t& value : values) value = random();
+    for (const unsigned flags : {H5Z_FLAG_OPTIONAL, H5Z_FLAG_MANDATORY}) {
+        flags_ = flags;
+        H5Premove_filter(list_, H5Z_FILTER_ALL);
+        ASSERT_TRUE(create(H5T_STD_U64LE, {1000}, {1000}, {}));
+        ASSERT_GE(
+            H5Dwrite(dataset_, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), 0);
+        reopen();
+        const auto [bytes, filtered] = first_chunk(dataset_);
+        EXPECT_EQ(filtered, flags == H5Z_FLAG_MANDATORY);  // which HDF5 lets no filter skip
+        EXPECT_EQ(bytes > 8000, filtered);
+        ASSERT_GE(H5Dread(dataset_, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, read.data()),
+                  0);
+        EXPECT_EQ(read, values);
+        TearDown();
+        SetUp();
+    }
+}
 
 TEST_F(Hdf5, floats_of_any_rank_keep_the_bound_over_many_chunks) {
     for (const Layout& layout : k_layouts) {

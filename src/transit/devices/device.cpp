@@ -15,6 +15,7 @@ class DeviceCodec final : public BlockCodec {
     std::span<const FilterSpec> pipeline() const override { return of_dataset_.pipeline(); }
     bool reentrant() const override { return true; }
     bool wants_padding() const override { return device_.wants_padding(); }
+    bool leaves_raw_to_caller() const override { return of_dataset_.leaves_raw_to_caller(); }
     Result<EncodedBlock> encode(std::span<const std::byte> values,
                                 const Shape& valid) const override {
         return device_.encode({values, valid, recipe_, false}, parts_);

@@ -13,9 +13,14 @@ namespace {
 
 double clock_s() { return base::Clock::steady().now_s(); }
 
-/// Is it a frame of so many bytes of values?
-Status check_frame(std::span<const std::byte> frame, std::uint64_t valid_bytes,
-                   std::uint64_t chunk_bytes) {
+/// Is it a frame of so many bytes of values, or the chunk as it is?
+Status check_block(std::span<const std::byte> frame, std::uint32_t filter_mask,
+                   std::uint64_t valid_bytes, std::uint64_t chunk_bytes) {
+    if (filter_mask == 1 && frame.size() == chunk_bytes) return {};
+    if (filter_mask != 0)
+        return {StatusCode::corrupt,
+                fmt::format("{} bytes with filter mask {:#x} for a chunk of {}", frame.size(),
+                            filter_mask, chunk_bytes)};
     if (codec::packed::is_packed_frame(frame)) {
         const auto header = codec::packed::read_packed_header(frame, frame.size());
         if (!header.ok()) return header.status();
@@ -217,11 +222,10 @@ Result<EncodedBlock> RemoteDevice::encode(const DeviceBlock& block, DeviceParts&
     PressedBlock& pressed = *answered;
     if (!pressed.status.ok()) return pressed.status.with_context(options_.name);
     const std::uint64_t chunk_bytes = block.codec.chunk.count() * size_of(block.codec.dtype);
-    if (Status status = check_frame(reply->bytes, block.values.size(), chunk_bytes); !status.ok())
+    if (Status status =
+            check_block(reply->bytes, pressed.filter_mask, block.values.size(), chunk_bytes);
+        !status.ok())
         return status.with_context(options_.name);
-    if (pressed.filter_mask != 0)
-        return Status{StatusCode::corrupt, fmt::format("{}: filter mask {:#x} of codec caesura",
-                                                       options_.name, pressed.filter_mask)};
     utilisation_.store(pressed.utilisation);
     parts = split(took_s, pressed.compress_s, static_cast<double>(block.values.size()),
                   static_cast<double>(reply->bytes.size()));
