@@ -272,6 +272,17 @@ Status Assembly::make_codecs() {
     return {};
 }
 
+namespace {
+
+/// Where a piece begins behind `bytes` of others: codecs and the service want aligned values, and
+/// the piece before may be an odd number of bytes.
+constexpr std::size_t place_behind(std::size_t bytes) {
+    constexpr std::size_t k_alignment = 16;
+    return (bytes + k_alignment - 1) / k_alignment * k_alignment;
+}
+
+}  // namespace
+
 // The pieces of chunks that straddle ranks travel to the chunk's owner, all fields in one exchange.
 Status Assembly::move_pieces() {
     bool any = false;
@@ -286,7 +297,7 @@ Status Assembly::move_pieces() {
             const RankBox& source = field.layout->boxes[move.piece.box];
             const Put& put = dump_.put_of(dumped.field, source.put);
             auto& bytes = send[static_cast<std::size_t>(move.to)];
-            const std::size_t at = bytes.size();
+            const std::size_t at = place_behind(bytes.size());
             bytes.resize(at + move.piece.part.extent.count() * value_bytes);
             copy_box(move.piece.part, put.box, put.data, move.piece.part, bytes.data() + at,
                      value_bytes);
@@ -317,6 +328,7 @@ Status Assembly::keep_pieces(const std::vector<Communicator::Bytes>& received) {
         for (const Move& move : field.layout->moves) {
             if (move.to != rank_) continue;
             const auto from = static_cast<std::size_t>(move.from);
+            at[from] = place_behind(at[from]);
             received_[{dumped.field, move.piece.box, move.piece.part.offset}] = {
                 move.piece.part, move.piece.part, snapshots[from]->buffer.data() + at[from],
                 snapshots[from]};

@@ -73,7 +73,7 @@ def is_left_to_hdf5(name: str, ranks: int) -> bool:
     file that was opened again, which only the copies have not seen.
     """
     is_ours = name.endswith(("plain", "growing"))
-    return ranks == 1 and not is_ours and ("b64" in name or "copies" not in name)
+    return ranks == 1 and not is_ours and ("b24" in name or "copies" not in name)
 
 
 def faults_of_files(ours: Path, native: Path, ranks: int) -> list[str]:
