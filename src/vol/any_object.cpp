@@ -1,6 +1,9 @@
 // H5O: what can be done to an object of any kind.
+#include <fmt/format.h>
+
 #include "vol/callbacks.hpp"
 #include "vol/captured_dataset.hpp"
+#include "vol/chunk_offsets.hpp"
 #include "vol/forward.hpp"
 
 namespace caesura::vol {
@@ -22,6 +25,26 @@ void* object_open(void* object, const H5VL_loc_params_t* location, H5I_type_t* k
     });
 }
 
+/// HDF5 (1.14.5 and 2.0.0) puts the chunks of some datasets in wrong places of a copy.
+Status check_copy(const Object& from, const H5VL_loc_params_t& at, const char* name) {
+    auto source = object_near(from, H5I_DATASET);
+    {
+        const store::QuietErrors quiet;  // what is no dataset is H5Ocopy's own matter
+        source->under =
+            H5VLdataset_open(from.under, &at, from.connector, name, H5P_DATASET_ACCESS_DEFAULT,
+                             H5P_DATASET_XFER_DEFAULT, nullptr);
+    }
+    if (source->under == nullptr) return {};
+    const bool wrong = has_wrong_copies(*source);
+    H5VLdataset_close(source->under, from.connector, H5P_DATASET_XFER_DEFAULT, nullptr);
+    if (!wrong) return {};
+    return {StatusCode::unsupported,
+            fmt::format("H5Ocopy of {}: its only axis without limit is not the first, and HDF5 "
+                        "loses chunks of such a dataset in a copy; use H5Dcreate, H5Dread and "
+                        "H5Dwrite in its place",
+                        name)};
+}
+
 /// Where data are copied within or out of a captured file they must be there first; what is copied
 /// into one is the same on all ranks, as fill values are.
 herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const char* source_name,
@@ -32,6 +55,9 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const
         CapturedFile* const into = object_of(target).file.get();
         if (from.file != nullptr)
             if (const Status status = from.file->settle({from.under, from.kind}); !status.ok())
+                return fail(status);
+        if (from.file != nullptr)
+            if (const Status status = check_copy(from, *source_location, source_name); !status.ok())
                 return fail(status);
         const Request request(from, request_slot);
         const auto copy = [&] {

@@ -148,6 +148,8 @@ bool has_wrong_offsets(const Object& dataset, int operation) {
            Array::of(dataset).has_value();
 }
 
+bool has_wrong_copies(const Object& dataset) { return Array::of(dataset).has_value(); }
+
 herr_t answer_with_offsets(const Object& dataset, const H5VL_optional_args_t& call) {
     const auto array = Array::of(dataset);
     Args& args = *static_cast<Args*>(call.args);
