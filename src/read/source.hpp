@@ -69,7 +69,7 @@ struct Block {
         std::uint32_t component = 0;  ///< of a bundle: which quantity it is
         FrameInfo info;               ///< bound, mode, shape, ...
     };
-    std::vector<Frame> frames;        ///< of our own codec: one, or those of a bundle
+    std::vector<Frame> frames;        ///< of our own codec: one, or those of a bundle; raw: none
     std::optional<ValueRange> range;  ///< if value_range() has met the chunk before
 };
 

@@ -168,9 +168,8 @@ Result<Encoded> encode(const Job& job, base::BufferPool& pool, base::Buffer* den
                    : job.exactly      ? job.codec->encode_exactly(values, job.valid)
                                       : job.codec->encode(values, job.valid);
     if (!encoded.ok()) return encoded.status();
-    // A bundle says which arrays it holds, and raw values would not.
-    const bool raw = job.codec->leaves_raw_to_caller() && !job.bundled &&
-                     encoded->bytes.size() >= job.chunk_bytes();
+    const bool raw =
+        job.codec->leaves_raw_to_caller() && encoded->bytes.size() >= job.chunk_bytes();
     if (raw) {
         encoded->filter_mask = 1;
         encoded->max_error = 0.0;
