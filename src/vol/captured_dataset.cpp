@@ -170,28 +170,29 @@ Handle access_of(const Object& at, hid_t access, bool has_chunks, CapturedDatase
     return has_chunks ? image_access(*at.file, access, dataset) : borrowed(access);
 }
 
-bool has_checksum(hid_t creation) {
+}  // namespace
+
+bool has_filter(hid_t creation, H5Z_filter_t wanted) {
     for (int i = 0; i < H5Pget_nfilters(creation); ++i) {
         std::size_t n_values = 0;
         if (H5Pget_filter2(creation, static_cast<unsigned>(i), nullptr, &n_values, nullptr, 0,
-                           nullptr, nullptr) == H5Z_FILTER_FLETCHER32)
+                           nullptr, nullptr) == wanted)
             return true;
     }
     return false;
 }
 
-/// Of chunks with Fletcher's checksum in a file of one process: H5Ocopy of such chunks in HDF5's
-/// cache writes beyond a buffer, as the filter says that it needs a smaller one than the chunk
-/// (HDF5 1.14.5). Other chunks keep their cache: without one, compressed bytes were read as values
-/// after an H5Dset_extent that cuts them.
+/// In a file of one process. Of blocks: H5Dset_extent leaves a chunk that it cuts in HDF5's cache,
+/// to be stored when the dataset is closed, over what a commit has put there since. Of chunks with
+/// Fletcher's checksum: H5Ocopy of such chunks in the cache writes beyond a buffer, as the filter
+/// says that it needs a smaller one than the chunk (HDF5 1.14.5). Other chunks keep their cache:
+/// without one, compressed bytes were read as values after an H5Dset_extent that cuts them.
 Handle without_cache(const CapturedDataset& dataset, Handle access) {
     Handle copy(H5Pcopy(access.get()), H5Pclose);
     const OpenDataset& open = *dataset.open;
     if (H5Pset_chunk_cache(copy.get(), open.cache_slots, 0, open.cache_preemption) < 0) return {};
     return copy;
 }
-
-}  // namespace
 
 Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
                                         const char* name, hid_t type, hid_t space, hid_t creation,
@@ -210,7 +211,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     prepared.has_defaults = shares_list;
     prepared.creation = shares_list ? borrowed(creation) : Handle(H5Pcopy(creation), H5Pclose);
     prepared.access = access_of(at, access, block.ok() || facts.layout == H5D_CHUNKED, dataset);
-    if (!file.shared() && fate.keeps_filters && has_checksum(creation))
+    if (!file.shared() &&
+        (block.ok() || (fate.keeps_filters && has_filter(creation, H5Z_FILTER_FLETCHER32))))
         prepared.access = without_cache(dataset, std::move(prepared.access));
     if (!prepared.creation.ok() ||
         (!shares_list && !keep_attributes_in_header(prepared.creation.get())))

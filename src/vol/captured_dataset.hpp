@@ -55,6 +55,10 @@ class DefaultsOfImage {
     bool on_;
 };
 
+bool has_filter(hid_t creation, H5Z_filter_t wanted);
+/// The same access list, without HDF5's chunk cache.
+store::Handle without_cache(const CapturedDataset& dataset, store::Handle access);
+
 /// Decide what becomes of a new dataset, and tell the report.
 Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
                                         const char* name, hid_t type, hid_t space, hid_t creation,

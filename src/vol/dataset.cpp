@@ -5,12 +5,14 @@
 #include <cstring>
 
 #include "hdf5/filter/decoded_marks.hpp"
+#include "hdf5/filter/filter.hpp"
 #include "vol/actual_io.hpp"
 #include "vol/block_calls.hpp"
 #include "vol/callbacks.hpp"
 #include "vol/chunk_calls.hpp"
 #include "vol/chunk_offsets.hpp"
 #include "vol/forward.hpp"
+#include "vol/found_datasets.hpp"
 #include "vol/other_sources.hpp"
 
 namespace caesura::vol {
@@ -319,11 +321,22 @@ void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* 
         auto opened = object_near(at, H5I_DATASET);
         const Request request(at, request_slot);
         opened->dataset = std::make_shared<CapturedDataset>();
-        const store::Handle list = image_access(*at.file, access, *opened->dataset);
+        store::Handle list = image_access(*at.file, access, *opened->dataset);
         if (!list.ok()) return nullptr;
-        opened->under = H5VLdataset_open(at.under, location, at.connector, name, list.get(),
-                                         transfer, request_slot);
+        const auto open = [&] {
+            return H5VLdataset_open(at.under, location, at.connector, name, list.get(), transfer,
+                                    request_slot);
+        };
+        opened->under = open();
         if (opened->under == nullptr) return nullptr;
+        if (!at.file->shared() &&
+            has_filter(ask_dataset(opened->under, H5VL_DATASET_GET_DCPL).get(),
+                       hdf5::k_filter_id)) {
+            list = without_cache(*opened->dataset, std::move(list));
+            H5VLdataset_close(opened->under, at.connector, transfer, nullptr);
+            opened->under = open();
+            if (opened->under == nullptr) return nullptr;
+        }
         CapturedFile::find_holder(*opened);
         if (opened->file == nullptr)
             opened->dataset.reset();
