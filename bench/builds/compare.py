@@ -4,10 +4,10 @@
 
 DIR is the build tree of another checkout, with the Python module and the mini-app; this one's is
 the build after. Both codecs take the same array in turns, call by call; their times are CPU time
-of the calling thread. Every round of the mini-app runs both builds. Whatever comes in turns begins
-with the other build each time. Figures are ratios after/before within a turn, their median and
-their quartiles. Frames are compared by size and by bytes. Nothing is pass or fail: whoever reads
-it judges what is noise.
+of the calling thread. Every round of the mini-app runs both builds. The build that runs
+first changes from turn to turn. Figures are ratios after/before within a turn, their median and
+their quartiles. Frames are compared by size and by bytes. The program passes no judgement: the
+reader decides which differences are noise.
 """
 
 from __future__ import annotations

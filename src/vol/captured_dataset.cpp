@@ -366,7 +366,7 @@ hid_t asked_creation(const Object& on) {
 }
 
 herr_t tell_chunk_cache(const Object& on, hid_t access) {
-    // HDF5 knows no cache of what is not chunked.
+    // Only chunked datasets have a chunk cache.
     if (!is_chunked(on))
         return H5Pset_chunk_cache(access, H5D_CHUNK_CACHE_NSLOTS_DEFAULT,
                                   H5D_CHUNK_CACHE_NBYTES_DEFAULT, H5D_CHUNK_CACHE_W0_DEFAULT);

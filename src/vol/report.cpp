@@ -319,7 +319,7 @@ void report_dataset(const std::shared_ptr<const Config>& config, const std::stri
 namespace {
 
 /// The newest entry of a dataset: it was made a short while ago, or is an old one of which more is
-/// written. Null: there is none.
+/// written. Null if the report has no entry of it.
 json* dataset_in(Report& report, const std::string& file, const std::string& path) {
     for (auto entry = report.datasets.rbegin(); entry != report.datasets.rend(); ++entry)
         if ((*entry)["path"] == path && (*entry)["file"] == file) return &*entry;

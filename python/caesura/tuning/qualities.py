@@ -124,7 +124,7 @@ class Ssim:
 
 
 def _any_finite(values: np.ndarray) -> float:
-    """One of them; 0 where there is none."""
+    """One finite value; 0 if all are NaN or infinite."""
     one = float(values.flat[values.size // 2])
     if math.isfinite(one):
         return one
