@@ -56,9 +56,10 @@ Status BlockIo::start() {
 // ------------------------------------------------------------------------------- datasets
 
 Status BlockIo::define(Dataset& made, writer::DatasetDefinition definition) {
-    // A path may come again, after its dataset has been deleted; the order is the same everywhere.
+    // A path may come again: its dataset has been deleted, or HDF5 refused to make it. The order is
+    // the same everywhere.
     made.key = made.path;
-    for (int n = 2; place_.tree.knows(made.key); ++n)
+    for (int n = 2; writer_->has(made.key); ++n)
         made.key = fmt::format("{} ({})", made.path, n);
     definition.missing = settings_of(*place_.config, made.path).missing;
     definition.path = made.key;

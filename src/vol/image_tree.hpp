@@ -27,7 +27,6 @@ class ImageTree final : public writer::Tree {
     void look_for_changes() { changed_ = image_.metadata_memory_bytes() > 0; }
     void pass_over_changes() { changed_ = false; }
 
-    bool knows(const std::string& key) const { return datasets_.count(key) > 0; }
     void add(BlockDataset& dataset) { datasets_[dataset.key] = &dataset; }
     /// Before they are destroyed: no dump that is still to be built names one.
     void forget_datasets() { datasets_.clear(); }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "caesura/writer.hpp"
 #include "hdf5/block_codec.hpp"
@@ -149,8 +150,10 @@ class Fields {
     auto end() { return all_.end(); }
     auto begin() const { return all_.begin(); }
     auto end() const { return all_.end(); }
+    bool has(const std::string& name) const { return names_.contains(name); }
     /// @param definition  what must be the same on all ranks.
     Field add(FieldState field, const std::string& definition) {
+        names_.insert(field.name);
         all_.push_back(std::move(field));
         note(definition);
         return Field{static_cast<std::uint32_t>(all_.size() - 1)};
@@ -168,6 +171,7 @@ class Fields {
   private:
     std::map<std::pair<std::string, std::string>, Composition::Range> wholes_;
     std::vector<FieldState> all_;
+    std::unordered_set<std::string> names_;
     std::uint64_t hash_ = 0;
 };
 

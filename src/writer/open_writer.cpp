@@ -115,9 +115,7 @@ Result<std::unique_ptr<OpenWriter>> OpenWriter::make(const TargetFile& target,
 Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
     if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (Status status = check(dataset); !status.ok()) return status;
-    const bool known = std::any_of(impl_->fields.begin(), impl_->fields.end(),
-                                   [&](const FieldState& f) { return f.name == dataset.path; });
-    if (known)
+    if (has(dataset.path))
         return Status{StatusCode::invalid_argument,
                       fmt::format("dataset {} is defined already", dataset.path)};
     // Chunks of arrays one after the other are as long as boxes make them, others after a regrid;
@@ -148,6 +146,8 @@ Result<Field> OpenWriter::define(const DatasetDefinition& dataset) {
                     static_cast<int>(dataset.bound.kind), dataset.bound.value,
                     codec::to_json(dataset.bound_map, 0.0), dataset.for_fields));
 }
+
+bool OpenWriter::has(const std::string& path) const { return impl_->fields.has(path); }
 
 Status OpenWriter::declare_missing(Field field, const FillValue& value) {
     return impl_->intake->declare_missing(field, value);

@@ -90,6 +90,8 @@ class OpenWriter {
     /// relative to the range, which is not known yet, with a codec whose pipeline would depend on
     /// it).
     Result<Field> define(const DatasetDefinition& dataset);
+    /// Has a dataset of that path been defined?
+    bool has(const std::string& path) const;
     /// For a dataset to come: a chunk that fits the boxes in which one of that path, numbers apart,
     /// and of these dims was last written, in this file or another of the Experience. The same on
     /// all ranks. Rank 0: nothing is known.

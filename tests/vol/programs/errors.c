@@ -66,6 +66,36 @@ static void chunks(hid_t file) {
     CHECK(OK(H5Lexists(file, "contiguous", H5P_DEFAULT)) == 0);
 }
 
+/* What could not be made takes no name away: neither from a later try nor from what has it. */
+static void made_again(void) {
+    hsize_t dims[2] = {64, 64};
+    hid_t file = open_file("errors", H5F_ACC_RDWR);
+    hid_t space = OK(H5Screate_simple(2, dims, NULL));
+    FAILS(H5Dcreate2(file, "group/late", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                     H5P_DEFAULT)); /* no such group yet */
+    FAILS(H5Dcreate2(file, "field", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT,
+                     H5P_DEFAULT)); /* one of an earlier open */
+    OK(H5Sclose(space));
+    OK(H5Gclose(OK(H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
+    hid_t late = make_dataset(file, "group/late", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    hid_t field = OK(H5Dopen2(file, "field", H5P_DEFAULT));
+    write_rows(late, 64, 64, 2.0, H5FD_MPIO_COLLECTIVE);
+    write_rows(field, 64, 64, 3.0, H5FD_MPIO_COLLECTIVE);
+    check_rows(late, 64, 64, 2.0);
+    check_rows(field, 64, 64, 3.0);
+    OK(H5Dclose(late));
+    OK(H5Dclose(field));
+    OK(H5Fclose(file));
+    file = open_file("errors", H5F_ACC_RDONLY);
+    late = OK(H5Dopen2(file, "group/late", H5P_DEFAULT));
+    field = OK(H5Dopen2(file, "field", H5P_DEFAULT));
+    check_rows(late, 64, 64, 2.0);
+    check_rows(field, 64, 64, 3.0);
+    OK(H5Dclose(late));
+    OK(H5Dclose(field));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("errors");
@@ -82,5 +112,6 @@ int main(int argc, char** argv) {
     check_rows(dataset, 64, 64, 1.0);
     OK(H5Dclose(dataset));
     OK(H5Fclose(file));
+    made_again();
     return finish();
 }
