@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "planted.hpp"
@@ -26,7 +27,7 @@ namespace {
 /// By write() alone: the process may be in any state.
 void say_where(const char* what) {
     char text[700];
-    const int n = std::snprintf(text, sizeof text, "%s %s\n", what, where_it_is);
+    const int n = std::snprintf(text, sizeof text, "%s side=%s %s\n", what, side_it_is, where_it_is);
     if (n > 0 && write(1, text, static_cast<std::size_t>(n)) < 0) _exit(9);
 }
 
@@ -64,6 +65,15 @@ std::vector<std::string> split(const std::string& text, char at) {
     return parts;
 }
 
+/// A file with the steps of an attempt in each line.
+void read_attempts(const std::string& path, std::vector<std::vector<std::uint64_t>>& attempts) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        attempts.emplace_back();
+        for (const std::string& step : split(line, ',')) attempts.back().push_back(std::stoull(step));
+    }
+}
+
 Options parse(int count, char** words) {
     Options options;
     for (int i = 1; i + 1 < count; i += 2) {
@@ -77,12 +87,7 @@ Options parse(int count, char** words) {
         if (name == "--planted") options.planted = value;
         if (name == "--show") options.shows = value == "1";
         if (name == "--limit") options.limit_s = static_cast<unsigned>(std::stoul(value));
-        if (name == "--keep")
-            for (const std::string& one : split(value, ';')) {
-                options.kept.emplace_back();
-                for (const std::string& step : split(one, ','))
-                    options.kept.back().push_back(std::stoull(step));
-            }
+        if (name == "--keep") read_attempts(value, options.kept);
     }
     return options;
 }
@@ -170,7 +175,8 @@ int main(int count, char** words) {
     const Options options = parse(count, words);
     MPI_Init(&count, &words);
     watch_for_crashes();
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    // Failures are drawn on purpose; with this variable each one's stack is printed.
+    if (std::getenv("STAND_IN_ERRORS") == nullptr) H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
     int status = 0;
     {
         World world;

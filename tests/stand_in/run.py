@@ -107,7 +107,7 @@ LINE = re.compile(
     r"DIFFERENCE seed=(\d+) attempt=(\d+) rank=(\d+) step=(\d+) steps=([\d,]*) setting=(\S*) "
     r"op=(.*?) facts=(.*?) what=(.*)"
 )
-ENDED = re.compile(r"(CRASH \S+|HANG|DIED) seed=(\d+) step=(\d+) op=(.*)")
+ENDED = re.compile(r"(CRASH \S+|HANG|DIED) side=(\w+) seed=(\d+) step=(\d+) op=(.*)")
 DONE = re.compile(r"DONE sequences=(\d+) calls=(\d+)")
 
 
@@ -136,8 +136,8 @@ def read_output(text: str, ranks: int, code: int) -> Batch:
             if int(seed) not in failures or failures[int(seed)].what.startswith("another rank"):
                 failures[int(seed)] = failure
         elif match := ENDED.search(line):
-            how, seed, step, operation = match.groups()
-            ended = Failure(int(seed), ranks, operation, how, step=int(step))
+            how, side, seed, step, operation = match.groups()
+            ended = Failure(int(seed), ranks, operation, how, f"side={side}", step=int(step))
         elif match := DONE.search(line):
             calls = int(match.group(2))
     if code != 0 and ended is None:
@@ -158,7 +158,7 @@ class Tester:
         self.launcher, self.options = launcher, options
         self.known, self.left_out = known_differences()
         self.failures: list[Failure] = []
-        self.sequences = self.calls = 0
+        self.sequences = self.calls = self.native_ends = 0
         self.planted = options.planted_fault
 
     def program_options(self, seed: int, **more: object) -> list[str]:
@@ -172,8 +172,14 @@ class Tester:
         words += ["--limit", str(self.options.limit)]
         return words + [word for name, value in more.items() for word in (f"--{name}", str(value))]
 
-    def run(self, seed: int, ranks: int, **more: object) -> Batch:
-        """One process group."""
+    def run(
+        self, seed: int, ranks: int, keep: list[list[int]] | None = None, **more: object
+    ) -> Batch:
+        """One process group; with `keep`, once with each of these lists of steps."""
+        if keep is not None:
+            attempts = self.launcher.place / "attempts"
+            attempts.write_text("".join(",".join(map(str, one)) + "\n" for one in keep))
+            more["keep"] = attempts
         words = self.program_options(seed, **more)
         sequences = int(more.get("sequences", 1))
         text, code = self.launcher.run(ranks, words, self.options.limit + 10 + sequences)
@@ -193,13 +199,24 @@ class Tester:
                 continue
             failure = batch.ended_early
             failure.calls = calls_of(batch.text)
-            self.failures.append(failure)
+            if self.ends_natively(seed, count, failure):
+                self.native_ends += 1
+            else:
+                self.failures.append(failure)
             if failure.seed < seed or failure.step >= 1000:  # at the end of all
                 self.sequences += count
                 seed += count
                 continue
             self.sequences += failure.seed - seed + 1
             seed = failure.seed + 1
+
+    def ends_natively(self, seed: int, count: int, failure: Failure) -> bool:
+        """Whether native HDF5 alone ends in the same place, with the same sequences before it."""
+        if failure.what == "HANG" or failure.ranks > 1:
+            return False
+        sequences = failure.seed - seed + 1 if failure.seed >= seed else count
+        alone = self.run(seed, failure.ranks, sequences=sequences, side="native").ended_early
+        return alone is not None and alone.seed == failure.seed
 
     def classify(self) -> list[Failure]:
         """Those that are not known; the others are counted."""
@@ -219,8 +236,7 @@ class Tester:
         results: list[bool] = []
         while len(results) < len(candidates):
             rest = candidates[len(results) :]
-            keep = ";".join(",".join(map(str, one)) for one in rest)
-            batch = self.run(failure.seed, failure.ranks, keep=keep)
+            batch = self.run(failure.seed, failure.ranks, rest)
             for attempt in range(len(rest)):
                 said = [m for m in LINE.finditer(batch.text) if int(m.group(2)) == attempt]
                 alike = f"ALIKE seed={failure.seed} attempt={attempt}\n" in batch.text
@@ -259,13 +275,11 @@ class Tester:
     def show(self, failure: Failure) -> str:
         """The difference as few lines of C."""
         steps = self.shrink(failure)
-        batch = self.run(failure.seed, failure.ranks, keep=",".join(map(str, steps)), show=1)
+        batch = self.run(failure.seed, failure.ranks, [steps], show=1)
         program = re.search(r"PROGRAM\n(.*?)END\n", batch.text, re.S)
         said = LINE.search(batch.text)
         if program is None:  # it ends the process: what comes before the last call
-            before = self.run(
-                failure.seed, failure.ranks, keep=",".join(map(str, steps[:-1])), show=1
-            )
+            before = self.run(failure.seed, failure.ranks, [steps[:-1]], show=1)
             program = re.search(r"PROGRAM\n(.*?)END\n", before.text, re.S)
         if failure.calls:
             print(f"  in {failure.calls}")
@@ -300,6 +314,7 @@ def report(tester: Tester, took_s: float) -> int:
     for operation in tester.left_out:
         print(f"left out for now: {operation}")
     print(
+        f"stand-in: native HDF5 by itself crashed in {tester.native_ends} sequences\n"
         f"stand-in: {tester.sequences} sequences, {tester.calls} calls in {took_s:.0f} s, "
         f"{len(unknown)} unknown differences of {len(kinds)} kinds, seed {tester.options.seed}"
     )

@@ -2,6 +2,8 @@
 
 namespace stand_in {
 
+const char* volatile side_it_is = "both";
+
 Step::~Step() {
     for (const hid_t id : owned_) H5Idec_ref(id);
 }
@@ -31,9 +33,11 @@ void Step::both(const std::function<void(Side&)>& call) {
     for (const Which which : {native, ours}) {
         if (!world.runs[which]) continue;
         Side side{which, world, outcomes[which]};
+        side_it_is = which == native ? "native" : "ours";
         call(side);
         H5Eclear2(H5E_DEFAULT);
     }
+    side_it_is = "both";
     if (!world.runs[native] || !world.runs[ours]) {
         log += outcomes[world.leader()].line();
     } else if (!differs) {

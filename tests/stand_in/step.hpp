@@ -89,6 +89,9 @@ void add_reference_operations(std::vector<Operation>& all);
 void add_memory_operations(std::vector<Operation>& all);
 void add_sharing_operations(std::vector<Operation>& all);
 
+/// The side whose call is being made, for those who ask why the process ended.
+extern const char* volatile side_it_is;
+
 /// A path that may or may not exist, of few, so that calls meet each other's objects.
 std::string some_name(Draw& draw);
 
