@@ -5,6 +5,9 @@
 
 namespace caesura::vol {
 
+/// By which HDF5 and its users know the connector.
+constexpr const char* k_connector_name = "caesura";
+
 H5VL_info_class_t info_callbacks();
 H5VL_wrap_class_t wrap_callbacks();
 H5VL_attr_class_t attribute_callbacks();

@@ -73,7 +73,7 @@ H5VL_class_t make_class() {
     H5VL_class_t connector{};
     connector.version = H5VL_VERSION;
     connector.value = k_value;
-    connector.name = "caesura";
+    connector.name = k_connector_name;
     connector.conn_version = k_connector_version;
     connector.cap_flags = k_capabilities;
     connector.initialize = initialize;

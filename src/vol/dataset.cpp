@@ -329,7 +329,7 @@ void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* 
         };
         opened->under = open();
         if (opened->under == nullptr) return nullptr;
-        if (!at.file->shared() &&
+        if (!at.file->shared() && !lies_in_one_piece(opened->under) &&
             has_filter(ask_dataset(opened->under, H5VL_DATASET_GET_DCPL).get(),
                        hdf5::k_filter_id)) {
             list = without_cache(*opened->dataset, std::move(list));

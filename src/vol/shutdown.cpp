@@ -1,11 +1,16 @@
 #include "vol/shutdown.hpp"
 
-#include <H5public.h>
+#include <hdf5.h>
 #include <mpi.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
+#include <string_view>
+#include <vector>
 
+#include "store/hdf5_handle.hpp"
+#include "vol/callbacks.hpp"
 #include "vol/captured_file.hpp"
 #include "vol/in_call.hpp"
 #include "vol/pending_files.hpp"
@@ -36,6 +41,28 @@ void end_alone() {
     pending_files::give_up("the program ended without MPI_Finalize and without H5close");
 }
 
+herr_t collect(hid_t file, void* to) {
+    static_cast<std::vector<hid_t>*>(to)->push_back(file);
+    return 0;
+}
+
+bool is_ours(hid_t file) {
+    std::array<char, 16> name{};
+    return H5VLget_connector_name(file, name.data(), name.size()) > 0 &&
+           std::string_view(name.data()) == k_connector_name;
+}
+
+/// Files that the application has left open. HDF5 1.14.5 would close their identifiers one after
+/// the other and, for a file with several, look at all of them: also at those that it has just
+/// closed, whose freed object it would hand to us (H5I_find_id inside H5I_clear_type).
+void close_files() {
+    std::vector<hid_t> files;
+    H5Iiterate(H5I_FILE, collect, &files);
+    const store::QuietErrors quiet;  // of what could not be committed the closing line tells
+    for (const hid_t file : files)
+        while (H5Iis_valid(file) > 0 && is_ours(file) && H5Idec_ref(file) > 0) continue;
+}
+
 void at_library_close(void*) {
     g_library_ends = true;
     g_told_by_library = false;  // the list of callbacks goes with the library
@@ -47,6 +74,7 @@ void at_library_close(void*) {
         if (!g_mpi_ends) CapturedFile::commit_all_open(true);  // else it has been done
         pending_files::complete_all();
     }
+    close_files();
     pending_files::show_errors();
 }
 
@@ -70,10 +98,15 @@ bool tell_by_mpi() {
 
 }  // namespace
 
+void listen_for_end_of_library() {
+    if (has_ended() || g_told_by_library) return;
+    g_told_by_library = H5atclose(at_library_close, nullptr) >= 0;
+}
+
 void listen_for_ends() {
     if (has_ended()) return;
     if (!g_told_by_mpi) g_told_by_mpi = tell_by_mpi();
-    if (!g_told_by_library) g_told_by_library = H5atclose(at_library_close, nullptr) >= 0;
+    listen_for_end_of_library();
     if (!g_told_by_process) g_told_by_process = std::atexit(at_exit) == 0;
 }
 

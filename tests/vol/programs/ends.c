@@ -7,7 +7,9 @@ int main(int argc, char** argv) {
     start(&argc, &argv);
     write_file(MPI_COMM_WORLD, "closed", 256, 1.0);
     if (g_rank == 0) write_file(MPI_COMM_SELF, "of_rank_0", 64, 2.0);
+    hid_t first = create_file("first_left_open"); /* HDF5 closes them in this order */
     hid_t file = create_file("left_open");
+    hid_t again = OK(H5Freopen(file));
     hsize_t dims[2] = {256, 64};
     hid_t dataset = make_dataset(file, "flushed", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
     write_rows(dataset, 256, 64, 3.0, H5FD_MPIO_COLLECTIVE);
@@ -18,5 +20,7 @@ int main(int argc, char** argv) {
     OK(H5Dclose(dataset));
     MPI_Finalize(); /* HDF5 closes itself there */
     FAILS(H5Fclose(file));
+    FAILS(H5Fclose(again));
+    FAILS(H5Fclose(first));
     return 0;
 }
