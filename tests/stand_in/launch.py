@@ -30,15 +30,25 @@ class Launcher:
         memory = "/dev/shm"
         return memory if os.path.isdir(memory) and os.access(memory, os.W_OK) else None
 
-    def run(self, ranks: int, words: list[str], limit_s: float) -> tuple[str, int]:
-        """What the program printed, and its exit status."""
-        files = self.place / "files"
+    def run(
+        self,
+        ranks: int,
+        words: list[str],
+        limit_s: float,
+        place: Path | None = None,
+        more: dict[str, str] | None = None,
+    ) -> tuple[str, int]:
+        """What the program printed, and its exit status.
+
+        place: a directory for its files, which is made anew; `more`: variables of the program.
+        """
+        files = place or self.place / "files"
         shutil.rmtree(files, ignore_errors=True)
         files.mkdir()
         variables = {
             "HDF5_PLUGIN_PATH": f"{self.options.connector}:{self.options.filters}",
             "STAND_IN_FILTERS": str(self.options.filters),
-        }
+        } | (more or {})
         command = [str(self.options.program), "--directory", str(files), *words]
         process = subprocess.Popen(
             [self.options.mpirun, *on_ranks(ranks, *command, variables=variables)],
@@ -55,3 +65,25 @@ class Launcher:
             text, _ = process.communicate()
             code = -9
         return text.decode(errors="replace"), code
+
+    def compare_files(self, one: str, other: str) -> str:
+        """Where the files differ that two runs left; empty: nowhere. By the stock library."""
+        said = ""
+        for number in range(3):
+            name = f"0/{{side}}/{{own}}{chr(ord('a') + number)}.h5"
+            for own in ("", "0_"):
+                paths = [
+                    str(self.place / side / name.format(side=side, own=own))
+                    for side in (one, other)
+                ]
+                answer = subprocess.run(
+                    [str(self.options.program), "--judge"],
+                    input=f"{paths[0]} {paths[1]} 0\n",
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                    timeout=60,
+                    env=os.environ | {"HDF5_PLUGIN_PATH": str(self.options.filters)},
+                )
+                said = said or answer.stdout.strip()
+        return said

@@ -86,6 +86,7 @@ Options parse(int count, char** words) {
         if (name == "--without") options.without = split(value, ',');
         if (name == "--planted") options.planted = value;
         if (name == "--show") options.shows = value == "1";
+        if (name == "--leave-open") options.leaves_open = value == "1";
         if (name == "--limit") options.limit_s = static_cast<unsigned>(std::stoul(value));
         if (name == "--keep") read_attempts(value, options.kept);
     }

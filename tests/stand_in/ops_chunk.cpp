@@ -127,6 +127,10 @@ void write(Step& step) {
         return;
     }
     const Dims at = found->some_offset(step.draw);
+    // What lies beyond the extent appears when the dataset grows, natively alone.
+    for (std::size_t axis = 0; axis < at.size(); ++axis)
+        if (at[axis] + found->chunk[axis] > found->dims[axis]) step.applies = false;
+    if (!step.applies) return;
     Values values(type, found->bytes / H5Tget_size(type));
     values.fill(Draw(step.draw.next()), true);
     step.code("H5Dwrite_chunk({}, H5P_DEFAULT, 0, {}, {}, buffer);", found->dataset->name,

@@ -159,10 +159,11 @@ void keep_small(Dims& now, const Dims& before) {
     }
 }
 
-/// Blocks have at most four axes; those that cannot grow may be joined with others.
+/// Blocks have at most four axes, of which the numbers of a compound take one; those that cannot
+/// grow may be joined with others.
 bool may_be_joined(const Dims& now, const Dims& before, const Dims& most) {
     for (std::size_t axis = 0; axis < now.size(); ++axis)
-        if (now.size() > 4 && now[axis] != before[axis] && most[axis] == before[axis]) return true;
+        if (now.size() > 3 && now[axis] != before[axis] && most[axis] == before[axis]) return true;
     return false;
 }
 
@@ -251,11 +252,9 @@ void ask(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
     if (dataset == nullptr) return;
     step.code("/* H5Dget_space, _type, _create_plist, _access_plist of {} */", dataset->name);
-    unsigned intent = H5F_ACC_RDWR;
-    const hid_t file = H5Iget_file_id(dataset->id[step.world.leader()]);
-    if (file >= 0 && H5Fget_intent(file, &intent) >= 0 && intent == H5F_ACC_RDONLY)
-        step.fact("read only");
-    if (file >= 0) H5Fclose(file);
+    if (step.is_read_only(*dataset)) step.fact("read only");
+    if (step.world.opened_again[static_cast<std::size_t>(dataset->file)])
+        step.fact("opened again");
     step.both([&](Side& side) {
         const hid_t id = side.of(*dataset);
         const hid_t space = H5Dget_space(id);

@@ -84,7 +84,8 @@ void create(Step& step) {
         side.out.result("H5Fcreate", made[side.which]);
         H5Pclose(list);
     });
-    step.keep(Kind::file, made, 'f', file);
+    if (step.keep(Kind::file, made, 'f', file) != nullptr)
+        step.world.opened_again[static_cast<std::size_t>(file)] = false;
 }
 
 void open(Step& step) {
@@ -103,7 +104,10 @@ void open(Step& step) {
         side.out.result("H5Fopen", made[side.which]);
         H5Pclose(list);
     });
-    step.keep(Kind::file, made, 'f', file);
+    bool is_second = false;
+    for (const auto& held : step.world.handles) is_second = is_second || held->file == file;
+    if (step.keep(Kind::file, made, 'f', file) != nullptr && !is_second)
+        step.world.opened_again[static_cast<std::size_t>(file)] = true;
 }
 
 void reopen(Step& step) {

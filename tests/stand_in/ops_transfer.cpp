@@ -80,6 +80,13 @@ bool has_filters(const Step& step, const Handle& dataset) {
     return filters > 0;
 }
 
+bool is_virtual(const Step& step, const Handle& dataset) {
+    const hid_t list = H5Dget_create_plist(dataset.id[step.world.leader()]);
+    const H5D_layout_t layout = H5Pget_layout(list);
+    H5Pclose(list);
+    return layout == H5D_VIRTUAL;
+}
+
 /// HDF5 1.14.5 loses a collective write of a chunk with filters after a transfer that converts.
 void keep_type(const Step& step, Piece& piece) {
     if (step.world.setting.mpio && has_filters(step, *piece.dataset))
@@ -200,11 +207,18 @@ void read_or_write_two(Step& step, bool writes) {
         step.applies = false;
         return;
     }
+    // HDF5 1.14.5 loses values where only one of them has filters.
+    if (writes && step.world.setting.mpio &&
+        has_filters(step, *first) != has_filters(step, *second)) {
+        step.applies = false;
+        return;
+    }
     Draw mine = step.own_draw();
     const bool must =
         writes ? has_filters(step, *first) || has_filters(step, *second)
                : read_must_be_collective(step, first) || read_must_be_collective(step, second);
     const bool collective = is_collective(step, must);
+    if (is_virtual(step, *first) || is_virtual(step, *second)) step.fact("virtual");
     auto a = draw_piece(step, first, mine, writes ? part_to_write(step, first) : Part::all);
     auto b = draw_piece(step, second, mine, writes ? part_to_write(step, second) : Part::all);
     if (!a || !b) return;

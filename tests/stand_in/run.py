@@ -151,6 +151,21 @@ def calls_of(text: str) -> str:
     return " < ".join(name for name in names[:14])
 
 
+# Operations that compare with what the other side has just said.
+OF_BOTH_SIDES = ("H5Fget_file_image",)
+APART = "threshold_bytes = 1\nchunk_bytes = 4096\nclosing_line = false\n"
+
+
+def first_difference(natively: list[str], ours: list[str]) -> str:
+    """Of two logs; empty: they are alike."""
+    for one, other in zip(natively, ours, strict=False):
+        if one != other:
+            return f"natively {one[4:200]}, ours {other[4:200]}"
+    if len(natively) != len(ours):
+        return f"natively {len(natively)} calls, ours {len(ours)}"
+    return ""
+
+
 class Tester:
     """Runs sequences and collects what fails."""
 
@@ -217,6 +232,39 @@ class Tester:
         sequences = failure.seed - seed + 1 if failure.seed >= seed else count
         alone = self.run(seed, failure.ranks, sequences=sequences, side="native").ended_early
         return alone is not None and alone.seed == failure.seed
+
+    # ------------------------------------------------------------------- in processes of their own
+
+    def alone(self, side: str, seed: int, leave_open: bool) -> tuple[list[str], int]:
+        """What the calls of a sequence said on one side, and how the process ended."""
+        words = self.program_options(seed, side=side, **{"leave-open": int(leave_open)})
+        words += ["--without", ",".join([*self.left_out, *OF_BOTH_SIDES])]
+        connector = f"caesura config={self.launcher.place}/apart.toml"
+        variables = {"HDF5_VOL_CONNECTOR": connector} if side == "ours" else {}
+        place = self.launcher.place / side
+        text, code = self.launcher.run(1, words, self.options.limit + 10, place, variables)
+        said = [line for line in text.splitlines() if line.startswith("LOG ")]
+        return said, code
+
+    def sweep_apart(self, seed: int, sequences: int) -> None:
+        """Each side of a sequence in a process of its own, every second one with all left open."""
+        (self.launcher.place / "apart.toml").write_text(APART)
+        for one in range(seed, seed + sequences):
+            leave_open = one % 2 == 0
+            natively, native_code = self.alone("native", one, leave_open)
+            if native_code != 0:
+                self.native_ends += 1
+                continue
+            ours, code = self.alone("ours", one, leave_open)
+            self.sequences += 1
+            self.calls += len(natively)
+            what = first_difference(natively, ours)
+            if not what and code != 0:
+                what = f"natively the process ends well, ours with status {code}"
+            if not what:
+                what = self.launcher.compare_files("native", "ours")
+            if what:
+                self.failures.append(Failure(one, 1, "apart", what, f"left open={leave_open}"))
 
     def classify(self) -> list[Failure]:
         """Those that are not known; the others are counted."""
@@ -358,6 +406,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="0: another one each day")
     parser.add_argument("--replay", type=int, help="the one sequence of this seed")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument(
+        "--apart", type=int, default=0, help="sequences whose sides have processes of their own"
+    )
     parser.add_argument("--limit", type=int, default=60, help="seconds until a sequence hangs")
     parser.add_argument("--shrink", type=int, default=MOST_SHRUNK, help="kinds to shrink")
     parser.add_argument("--shrink-s", type=float, default=30, help="seconds for each")
@@ -380,6 +431,9 @@ def main() -> int:
             return look_for_faults(tester)
         if options.replay is not None:
             tester.sweep(options.replay, 1, options.ranks[0])
+            return report(tester, time.monotonic() - begin_s)
+        if options.apart:
+            tester.sweep_apart(options.seed * 1_000_000 + 900_000, options.apart)
             return report(tester, time.monotonic() - begin_s)
         for ranks in options.ranks:
             # One rank is cheap, and most faults need no more.

@@ -196,6 +196,7 @@ Verdict run_sequence(World& world, const Options& options, std::uint64_t seed,
     begin_directories(world, attempt++);
     world.handles.clear();
     world.unflushed = false;
+    world.opened_again = {};
     Run run{world, options, seed, judge};
     bool goes_on = true;
     if (kept != nullptr) {
@@ -206,6 +207,10 @@ Verdict run_sequence(World& world, const Options& options, std::uint64_t seed,
         for (std::uint64_t serial = 0; goes_on && run.verdict.calls < options.calls && serial < 899;
              ++serial)
             goes_on = run.draw_and_make(serial);
+    }
+    if (options.leaves_open) {
+        world.handles.clear();
+        return run.verdict;
     }
     if (goes_on && !world.handles.empty()) goes_on = run.make(900, *named("close_all"));
     give_up(world);

@@ -21,6 +21,7 @@ struct Options {
     std::vector<std::string> without;              ///< names of operations that are left out
     std::string planted;                           ///< a fault that is put into the connector
     bool shows = false;                            ///< prints the C program
+    bool leaves_open = false;                      ///< ends with all that is open
     unsigned limit_s = 60;                         ///< of a sequence
 };
 

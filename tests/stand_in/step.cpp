@@ -28,6 +28,15 @@ Handle* Step::pick(std::initializer_list<Kind> kinds) {
     return best;
 }
 
+bool Step::is_read_only(const Handle& held) const {
+    unsigned intent = H5F_ACC_RDWR;
+    const hid_t file = H5Iget_file_id(held.id[world.leader()]);
+    if (file < 0) return false;
+    const bool known = H5Fget_intent(file, &intent) >= 0;
+    H5Fclose(file);
+    return known && intent == H5F_ACC_RDONLY;
+}
+
 void Step::both(const std::function<void(Side&)>& call) {
     std::array<Outcome, 2> outcomes;
     for (const Which which : {native, ours}) {
