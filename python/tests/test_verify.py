@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import caesura
+import command_line
 import h5py
 import hdf5plugin
 import numpy as np
@@ -17,9 +18,8 @@ SHAPE = (128, 64, 64)
 BOUND = 1e-2
 
 
-def run(*arguments, code=0):
-    command = [sys.executable, "-m", "caesura", *map(str, arguments)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*arguments, code=0, **how):
+    answer = command_line.caesura(*arguments, **how)
     assert answer.returncode == code, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr
     return answer
@@ -67,7 +67,7 @@ def damaged(written, tmp_path):
 
 
 def test_a_sound_file_passes(written):
-    answer = json.loads(run("verify", written / "run.h5", "--json").stdout)
+    answer = json.loads(run("verify", written / "run.h5", "--json", started=True).stdout)
     assert answer["ok"]
     (file,) = answer["files"]
     assert file["datasets"] == 6
@@ -115,7 +115,7 @@ def test_one_flipped_bit_is_found_and_named(damaged):
     findings = json.loads(answer.stdout)["files"][0]["findings"]
     assert len(findings) == 1
     assert dataset in findings[0]
-    assert "damaged" in run("verify", path, code=1).stdout
+    assert ": damaged" in run("verify", path, code=1).stdout
 
 
 def test_files_of_other_writers_are_decoded_without_checksums(tmp_path):
