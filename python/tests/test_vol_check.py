@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 import caesura
+import command_line
 import h5py
 import numpy as np
 import pytest
-from caesura import vol
+from caesura import transport_check, vol
 
 try:
     DIRECTORY = vol.connector_path()
@@ -23,11 +24,10 @@ except RuntimeError as error:
     pytest.skip(str(error), allow_module_level=True)
 
 
-def check(*arguments, code, **variables):
+def check(*arguments, code, variables=None, **how):
     env = {name: text for name, text in os.environ.items() if not name.startswith("HDF5_")}
-    env.update(variables)
-    command = [sys.executable, "-m", "caesura", "vol", "check", *map(str, arguments), "--json"]
-    answer = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    env.update(variables or {})
+    answer = command_line.caesura("vol", "check", *arguments, "--json", env=env, **how)
     assert answer.returncode == code, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr
     return json.loads(answer.stdout)
@@ -45,7 +45,7 @@ def native_file(tmp_path):
 
 
 def test_what_is_missing_in_the_environment_is_filled_in_and_shown():
-    answer = check(code=0)
+    answer = check(code=0, started=True)
     assert answer["loaded"]
     assert answer["connector"] == "caesura"
     assert answer["messages"] == ""
@@ -56,24 +56,32 @@ def test_what_is_missing_in_the_environment_is_filled_in_and_shown():
 
 @pytest.mark.parametrize("other", ["native", "no_such_connector"])
 def test_another_connector_or_none_is_a_finding(other):
-    answer = check(code=1, HDF5_VOL_CONNECTOR=other)
+    answer = check(code=1, variables={"HDF5_VOL_CONNECTOR": other}, started=True)
     assert not answer["loaded"]
     assert answer["connector"] != "caesura"
 
 
+UNUSABLE = [
+    ("unix:/run/here.sock", "use service:ADDRESS"),
+    ("service:udp:host:1", "neither unix:"),
+    ("service:tcp:host", "is not tcp:HOST:PORT"),
+    ("service:unix:here.sock", "must begin with '/'"),
+    ("service:unix:/nowhere/here.sock", "has the service been started?"),
+    ("service:tcp:host:4711,on_los=write", "there is no 'on_los'"),
+    ("service:tcp:host:4711,on_loss=writ", "use error or write"),
+    ("service:tcp:host:4711,weight=0", "a number above 0"),
+    ("service:tcp:host:4711,secret=/nowhere/secret", "there is no file /nowhere/secret"),
+]
+
+
+@pytest.mark.parametrize(("transport", "words"), UNUSABLE)
+def test_what_keeps_a_service_from_being_used_is_said(transport, words):
+    assert words in transport_check.problem_of(transport)
+
+
+# All of them in the nightly run.
 @pytest.mark.parametrize(
-    ("transport", "words"),
-    [
-        ("unix:/run/here.sock", "use service:ADDRESS"),
-        ("service:udp:host:1", "neither unix:"),
-        ("service:tcp:host", "is not tcp:HOST:PORT"),
-        ("service:unix:here.sock", "must begin with '/'"),
-        ("service:unix:/nowhere/here.sock", "has the service been started?"),
-        ("service:tcp:host:4711,on_los=write", "there is no 'on_los'"),
-        ("service:tcp:host:4711,on_loss=writ", "use error or write"),
-        ("service:tcp:host:4711,weight=0", "a number above 0"),
-        ("service:tcp:host:4711,secret=/nowhere/secret", "there is no file /nowhere/secret"),
-    ],
+    ("transport", "words"), UNUSABLE if command_line.NIGHTLY else UNUSABLE[-2:]
 )
 def test_a_service_that_cannot_be_used_is_a_finding(tmp_path, transport, words):
     config = tmp_path / "run.toml"
@@ -91,7 +99,7 @@ def test_a_service_whose_socket_is_there_is_none(tmp_path):
 
 def test_a_library_that_is_no_library_is_named(tmp_path):
     (tmp_path / vol.LIBRARY).write_text("not a library")
-    answer = check(code=3, HDF5_PLUGIN_PATH=str(tmp_path))
+    answer = check(code=3, variables={"HDF5_PLUGIN_PATH": str(tmp_path)}, started=True)
     assert str(tmp_path) in answer["error"]
 
 
@@ -382,7 +390,7 @@ def test_where_the_connectors_hdf5_lies_is_said_and_the_loader_told(tmp_path, mo
             load, env={**os.environ, **variables}, capture_output=True, check=False
         )
         assert (done.returncode == 0) == (not shown or bool(variables))
-    again = check(code=0, **answer["environment"])
+    again = check(code=0, variables=answer["environment"], started=True)
     assert again["loaded"]
     assert again["environment"].get("LD_LIBRARY_PATH") is None
 
