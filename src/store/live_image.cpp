@@ -141,14 +141,20 @@ Status LiveImage::place(std::uint64_t address, std::uint64_t bytes,
 
 LiveImage::Filling::Filling(LiveImage& image, bool at_once)
     : placing_(&image.state_->placing), at_once_(at_once) {
-    placing_->live->filling = true;
+    placing_->live->raw_is = LiveLayers::Raw::fill;
     if (at_once) placing_->allocate_at_once(true);
 }
 
 LiveImage::Filling::~Filling() {
-    placing_->live->filling = false;
+    placing_->live->raw_is = LiveLayers::Raw::data;
     if (at_once_) placing_->allocate_at_once(false);
 }
+
+LiveImage::Describing::Describing(LiveImage& image) : layers_(image.state_->placing.live.get()) {
+    layers_->raw_is = LiveLayers::Raw::metadata;
+}
+
+LiveImage::Describing::~Describing() { layers_->raw_is = LiveLayers::Raw::data; }
 
 namespace {
 

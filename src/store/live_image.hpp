@@ -92,6 +92,19 @@ class LiveImage {
         PlacingState* placing_;
         bool at_once_;
     };
+    /// While one lives, what the library writes is metadata, also large values of attributes, which
+    /// HDF5 writes as raw data: made around attributes that are set after take_raw(), for a commit
+    /// that is to hold them. All ranks alike.
+    class Describing {
+      public:
+        explicit Describing(LiveImage& image);
+        ~Describing();
+        Describing(const Describing&) = delete;
+        Describing& operator=(const Describing&) = delete;
+
+      private:
+        LiveLayers* layers_;
+    };
     /// Fill values since the last call; null if there are none. Zeros are never among them: new
     /// space reads as zeros. All ranks have the same. One writes them before any rank may write its
     /// raw data, the others call mark_written() on theirs when that is done.

@@ -105,7 +105,7 @@ auto guarded(PlacingState& state, Body body, decltype(body()) on_error) -> declt
 
 /// Of a file that stays open, raw data that is not being placed.
 void write_raw(LiveLayers& live, std::uint64_t address, std::span<const std::byte> bytes) {
-    if (!live.filling) return live.raw.write(address, bytes);
+    if (live.raw_is == LiveLayers::Raw::data) return live.raw.write(address, bytes);
     // New space reads as zeros anyway: a hole in the file, or beyond its end.
     const bool zeros = !bytes.empty() && bytes[0] == std::byte{0} &&
                        std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0;
@@ -231,7 +231,8 @@ herr_t caesura_fd_write(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, s
         state,
         [&] {
             const std::span bytes(static_cast<const std::byte*>(buffer), size);
-            if (type == H5FD_MEM_DRAW && state.live)
+            if (type == H5FD_MEM_DRAW && state.live &&
+                state.live->raw_is != LiveLayers::Raw::metadata)
                 write_raw(*state.live, address, bytes);
             else
                 state.overlay.write(address, bytes);

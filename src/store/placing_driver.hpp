@@ -50,7 +50,9 @@ struct LiveLayers {
     Overlay raw;     ///< raw data written through the library and not placed
     std::vector<std::shared_ptr<const RawBatch>> taken;  ///< handed out; oldest first
     Overlay fill;                                        ///< fill values, the same on all ranks
-    bool filling = false;             ///< raw writes are fill values of space that is new
+    /// What the library's raw writes are: the application's data, fill values of space that is new,
+    /// or large values in a heap of attributes, which are part of the next commit.
+    enum class Raw { data, fill, metadata } raw_is = Raw::data;
     std::uint64_t virgin_begin = 0;   ///< nothing was ever written at or beyond
     std::uint64_t allocated_end = 0;  ///< of all that the library uses
     std::uint64_t flushes = 0;        ///< H5Fflush calls that have come to their end

@@ -69,6 +69,8 @@ Status ImageTree::say_bounds(const store::DatasetSpec& spec) {
     BlockDataset& dataset = *datasets_.at(spec.path);
     if (dataset.bounds == spec.attributes || !can_set_attributes()) return {};
     if (Status status = open(dataset); !status.ok()) return status;
+    // An attribute more may move all of them into a heap.
+    const store::LiveImage::Describing describing(image_);
     if (Status status = set_attributes(dataset.native, spec.attributes); !status.ok())
         return status.with_context(dataset.path);
     dataset.bounds = spec.attributes;
