@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
+import shlex
 import sys
 from pathlib import Path
 
@@ -16,8 +16,10 @@ import pytest
 from user_program import BUILD, ROOT, compiled
 
 PACKAGE = Path(caesura.__file__).absolute().parent.parent
-sys.path.insert(0, str(ROOT / "tools" / "pages"))
+sys.path[:0] = [str(ROOT / "tools" / "pages"), str(ROOT / "python" / "tests")]
 
+import command_line  # noqa: E402
+import forked  # noqa: E402
 import page_code  # noqa: E402
 import tutorial  # noqa: E402
 
@@ -25,6 +27,11 @@ PAGES = page_code.pages()
 FRAMES = [(page, frame) for page in PAGES for frame in page_code.frames_of(page)]
 TUTORIAL = "docs/guide/tutorial.md"  # it has a test of its own, which looks at what it made
 TYPED = [page for page in PAGES if page_code.as_typed(page, PAGES[page]) and page != TUTORIAL]
+# Shorter for every change: pauses, and the codecs that the search tries.
+SHORTER = {
+    "time.sleep(0.1)": "time.sleep(0.01)",
+    "--picture bound.svg": "--picture bound.svg --codec caesura",
+}
 SKIP = 77
 PLACES = {
     "PYTHONPATH": str(PACKAGE),
@@ -33,6 +40,16 @@ PLACES = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def commands_by_forks():
+    """`caesura` on the PATH: a process that forks does it. The nightly run starts each."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not command_line.NIGHTLY:
+            words = ["-IS", forked.__file__, command_line.forking({**os.environ, **PLACES})]
+            patch.setattr(page_code, "CAESURA", shlex.join(words) + " ")
+        yield
 
 
 def run(command: list[str], folder: Path, **more: str) -> str:
@@ -80,7 +97,7 @@ def test_code_runs_as_it_is_typed(tmp_path, page):
 
 
 def test_the_tutorial_says_what_its_page_and_pictures_say(tmp_path):
-    said = tutorial.run(tmp_path, PACKAGE)
+    said = tutorial.run(tmp_path, PACKAGE, {} if command_line.NIGHTLY else SHORTER)
     ((bound, largest),) = re.findall(r"^ +heat +4,423,680 +(\S+) +(\S+)", said, re.MULTILINE)
     assert 0 < float(largest) <= float(bound)
     assert "after iteration 16" in said
@@ -114,9 +131,8 @@ def synopses() -> dict[str, str]:
 def test_a_synopsis_has_the_options_that_the_command_has(command):
     """Those that it names are known. Where it does not end with `...` it names all."""
     text = synopses()[command]
-    asked = [sys.executable, "-m", "caesura", *command.split(), "--help"]
     env = {**os.environ, **PLACES, "COLUMNS": "200", "NO_COLOR": "1"}
-    done = subprocess.run(asked, env=env, capture_output=True, text=True, check=False)
+    done = command_line.caesura(*command.split(), "--help", env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     named = set(re.findall(r"--[a-z][\w-]+", text))
     # An option stands at the left of its line; help texts name those of others.

@@ -39,6 +39,8 @@ COMMENTS = {".py": "#", ".sh": "#", ".cpp": "//", ".c": "/*", ".f90": "!"}
 CARRIED = ("console", "cmake", "toml", "json", "xml")
 SHOWN = ("text", "{toctree}")
 EXCUSE = re.compile(r"<!-- (not run|run by): (.+?) -->")
+# What Python is given for the command `caesura`; a test may give it another way to the same.
+CAESURA = "-m caesura "
 COMMAND = re.compile(
     r"(?:\$ |(?:make|mpirun|cmake|ninja|pip|python3?|export|source|ctest|spack|apt-get|git) )"
 )
@@ -194,7 +196,7 @@ def commands_in(folder: Path) -> str:
     """A PATH with `python` and `caesura` as an activated environment has them."""
     place = folder / ".commands"
     place.mkdir(exist_ok=True)
-    for name, words in (("python", ""), ("caesura", "-m caesura ")):
+    for name, words in (("python", ""), ("caesura", CAESURA)):
         command = place / name
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" {words}"$@"\n', encoding="utf-8")
         command.chmod(0o755)

@@ -12,6 +12,7 @@ import struct
 import sys
 import tempfile
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,10 +24,17 @@ PAGE = ROOT / "docs" / "guide" / "tutorial.md"
 SIDE = 288  # of a slice in the picture
 
 
-def run(folder: Path, package: Path) -> str:
-    """Do in `folder` what the page says; what the commands printed."""
+def run(folder: Path, package: Path, instead: Mapping[str, str] | None = None) -> str:
+    """Do in `folder` what the page says; what the commands printed.
+
+    instead: words of the page, and what is done in their place."""
     name = str(PAGE.relative_to(ROOT))
-    blocks = page_code.blocks_of(name, PAGE.read_text(encoding="utf-8"))
+    text = PAGE.read_text(encoding="utf-8")
+    for words, others in (instead or {}).items():
+        if words not in text:
+            raise ValueError(f"{name} does not say '{words}'")
+        text = text.replace(words, others)
+    blocks = page_code.blocks_of(name, text)
     return page_code.run_as_typed(name, blocks, folder, PYTHONPATH=str(package))
 
 
