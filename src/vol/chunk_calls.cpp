@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "hdf5/filter/kept_chunk.hpp"
 #include "vol/asked_chunks.hpp"
 #include "vol/block_calls.hpp"
 
@@ -315,6 +316,24 @@ herr_t answer_for_chunks(const Object& on, const H5VL_optional_args_t& call) {
     if (!chunks.are_there())
         return fail(refused(chunks.dataset(), "the application made it without chunks"));
     return answer(chunks, call.op_type, *static_cast<Args*>(call.args));
+}
+
+Status mark_written_values(BlockDataset& found, const H5VL_optional_args_t& call) {
+    auto& chunk = static_cast<Args*>(call.args)->chunk_write;
+    const auto* const bytes = static_cast<const std::byte*>(chunk.buf);
+    if (chunk.filters != 0 || hdf5::stored_frame_info({bytes, chunk.size}).ok()) return {};
+    if (chunk.size != found.chunk.count() * size_of(found.dtype()))
+        return refused(found, fmt::format("{} bytes are neither a frame of its filter nor the {} "
+                                          "values of a chunk",
+                                          chunk.size, found.chunk.count()));
+    chunk.filters = 1;
+    found.has_masks = true;
+    return {};
+}
+
+void forget_mask_of_written(const Object& on, const H5VL_optional_args_t& call) {
+    if (block_of(on)->has_masks)
+        forget_last_mask(on.under, static_cast<const Args*>(call.args)->chunk_write.offset);
 }
 
 void clear_chunk_outputs(const H5VL_optional_args_t& call) {

@@ -25,6 +25,14 @@ bool answers_for_chunks(const Object& dataset);
 /// those of reading and writing.
 herr_t answer_for_chunks(const Object& dataset, const H5VL_optional_args_t& call);
 
+/// Of H5Dwrite_chunk on blocks that were found in the file. A program that opens its file again may
+/// know nothing of Caesura's filter, and writes the values of a chunk: they are marked as such.
+/// Errors: invalid_argument (neither a frame of the filter nor as many bytes as a chunk has).
+Status mark_written_values(BlockDataset& found, const H5VL_optional_args_t& call);
+
+/// After such a call.
+void forget_mask_of_written(const Object& on, const H5VL_optional_args_t& call);
+
 /// Of a dataset with filters that was made as blocks: the list that HDF5 would give back, with the
 /// parameters that filters set for themselves. The caller's; negative with HDF5's errors.
 hid_t creation_list_of_twin(const BlockDataset& dataset);

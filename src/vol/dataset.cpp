@@ -434,9 +434,10 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
             return answer_for_chunks(on, *args);
         // HDF5 itself looks at what is stored.
         if (BlockIo::Dataset* const block = block_of(on); block != nullptr) {
-            if (const Status status = on.file->settle_alone(through(on), "a call on its chunks");
-                !status.ok())
-                return fail(status);
+            Status status = on.file->settle_alone(through(on), "a call on its chunks");
+            if (status.ok() && args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE && !block->filtered)
+                status = mark_written_values(*block, *args);
+            if (!status.ok()) return fail(status);
             block->change();
         }
         if (has_wrong_offsets(on, args->op_type)) return answer_with_offsets(on, *args);
@@ -444,6 +445,8 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
         const std::shared_ptr<CapturedFile> file = on.file;
         const herr_t status =
             OnObject<H5VLdataset_optional>::call(object, args, moving.list, request_slot);
+        if (args->op_type == H5VL_NATIVE_DATASET_CHUNK_WRITE && block_of(on) != nullptr)
+            forget_mask_of_written(on, *args);
         return status < 0 ? status : done(file->write_through());
     });
 }

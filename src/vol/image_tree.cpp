@@ -60,7 +60,7 @@ Status ImageTree::place_all(std::span<const store::ChunkRecord> sorted,
         if (i + 1 < sorted.size() && sorted[i + 1].dataset == record.dataset) continue;
         const BlockDataset& dataset = *datasets_.at(spec.path);
         const auto last = native_offset(dataset, store::chunk_begin(spec, record.chunk));
-        if (dataset.has_masks) dataset.native.forget_last_mask(last.data());
+        if (dataset.has_masks) forget_last_mask(dataset.native.under(), last.data());
     }
     return {};
 }

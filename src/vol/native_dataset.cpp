@@ -115,15 +115,15 @@ herr_t NativeDataset::write_chunk(const hsize_t* offset, std::uint32_t mask, con
     return optional(under_, H5VL_NATIVE_DATASET_CHUNK_WRITE, args);
 }
 
-void NativeDataset::forget_last_mask(const hsize_t* offset) const {
+void forget_last_mask(void* dataset, const hsize_t* offset) {
     const KeepErrors keep;
     H5VL_dataset_get_args_t get{};
     get.op_type = H5VL_DATASET_GET_SPACE;
-    if (H5VLdataset_get(under_, native_connector(), &get, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+    if (H5VLdataset_get(dataset, native_connector(), &get, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
         return;
     const store::Handle space(get.args.get_space.space_id, H5Sclose);
     get.op_type = H5VL_DATASET_GET_DCPL;
-    if (H5VLdataset_get(under_, native_connector(), &get, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+    if (H5VLdataset_get(dataset, native_connector(), &get, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
         return;
     const store::Handle creation(get.args.get_dcpl.dcpl_id, H5Pclose);
     std::array<hsize_t, H5S_MAX_RANK> most{}, chunk{}, other{};
@@ -140,7 +140,7 @@ void NativeDataset::forget_last_mask(const hsize_t* offset) const {
     hsize_t bytes = 0;
     H5VL_native_dataset_optional_args_t args{};
     args.get_chunk_storage_size = {other.data(), &bytes};
-    optional(under_, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, args);  // there or not
+    optional(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_STORAGE_SIZE, args);  // there or not
 }
 
 bool lies_in_one_piece(void* dataset) {

@@ -28,6 +28,10 @@ std::string path_of(const NativeObject& object);
 /// Is it contiguous, with its space allocated in the file? Such a dataset has neither filters nor
 /// sources elsewhere.
 bool lies_in_one_piece(void* dataset);
+/// After H5Dwrite_chunk with another filter mask than the chunk had. The library remembers the
+/// chunk that it looked up last with its mask of then, so that a read would take the new bytes
+/// through the old filters (HDF5 1.10.8 to 1.14.5): have it look up another one.
+void forget_last_mask(void* dataset, const hsize_t* offset);
 
 class NativeDataset {
   public:
@@ -44,10 +48,6 @@ class NativeDataset {
     /// As H5Dwrite_chunk. @param offset  of as many axes as the dataset has.
     herr_t write_chunk(const hsize_t* offset, std::uint32_t mask, const void* buffer,
                        std::size_t bytes) const;
-    /// After write_chunk() with another filter mask than the chunk had. The library remembers the
-    /// chunk that it looked up last with its mask of then, so that a read would take the new bytes
-    /// through the old filters (HDF5 1.10.8 to 1.14.5): have it look up another one.
-    void forget_last_mask(const hsize_t* offset) const;
     /// Has a chunk any bytes? Errors: internal.
     Result<bool> has_chunk(const hsize_t* offset) const;
     /// As H5Dread.

@@ -188,6 +188,44 @@ static void direct_writes(hid_t file, const char* name, bool filtered) {
     OK(H5Pclose(list));
 }
 
+enum { k_edge = 64, k_values = k_edge * k_edge };
+
+/* A program that opens its own file again knows nothing of a filter, and writes values. */
+static void direct_write_again(void) {
+    const hsize_t edge[2] = {8, 8}, dims[2] = {k_edge, k_edge}, first[2] = {0, 0};
+    hid_t file = OK(H5Fcreate(path_of("direct_again"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t list = chunked(2, edge);
+    hid_t dataset = make_dataset(file, "values", H5T_NATIVE_INT32, 2, dims, list);
+    static int32_t values[k_edge][k_edge], chunk[k_values];
+    for (int i = 0; i < k_values; ++i) values[i / k_edge][i % k_edge] = i, chunk[i] = -i;
+    OK(H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+    file = OK(H5Fopen(path_of("direct_again"), H5F_ACC_RDONLY, H5P_DEFAULT)); /* completes it */
+    OK(H5Fclose(file));
+    file = OK(H5Fopen(path_of("direct_again"), H5F_ACC_RDWR, H5P_DEFAULT));
+    dataset = OK(H5Dopen2(file, "values", H5P_DEFAULT));
+    hid_t told = OK(H5Dget_create_plist(dataset));
+    hsize_t stored[2] = {0, 0};
+    OK(H5Pget_chunk(told, 2, stored)); /* blocks may have chunks of their own */
+    OK(H5Pclose(told));
+    CHECK(stored[0] <= k_edge && stored[1] <= k_edge);
+    const size_t bytes = sizeof *chunk * stored[0] * stored[1];
+    if (captured()) FAILS(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, first, bytes / 2, chunk));
+    OK(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, first, bytes, chunk));
+    OK(H5Dread(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    for (hsize_t i = 0; i < k_values; ++i) {
+        const hsize_t row = i / k_edge, column = i % k_edge;
+        const bool written = row < stored[0] && column < stored[1];
+        CHECK(values[row][column] == (written ? -(int)(row * stored[1] + column) : (int)i));
+    }
+    for (int n = 0; n < k_values; ++n) values[n / k_edge][n % k_edge] = n;
+    OK(H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+    OK(H5Pclose(list));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     if (g_rank == 0) {
@@ -210,6 +248,7 @@ int main(int argc, char** argv) {
         CHECK(space_of(contiguous) == H5D_SPACE_STATUS_ALLOCATED);
         OK(H5Dclose(contiguous));
         OK(H5Fclose(file));
+        direct_write_again();
     }
     return finish();
 }
