@@ -142,6 +142,7 @@ Status LiveImage::place(std::uint64_t address, std::uint64_t bytes,
 LiveImage::Filling::Filling(LiveImage& image, bool at_once)
     : placing_(&image.state_->placing), at_once_(at_once) {
     placing_->live->raw_is = LiveLayers::Raw::fill;
+    placing_->live->new_from = placing_->live->allocated_end;
     if (at_once) placing_->allocate_at_once(true);
 }
 

@@ -139,6 +139,28 @@ static void refusals(hid_t file) {
     OK(H5Dclose(dataset));
 }
 
+/* Numbers of another machine do not become blocks. What was cut off is gone when the dataset grows
+ * again, also where all chunks have their place for good. */
+static void regrown(void) {
+    const hsize_t dims[2] = {11, 8}, chunk[2] = {7, 3}, fewer[2] = {4, 8};
+    hid_t file = OK(H5Fcreate(path_of("regrown"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t creation = chunked(2, chunk);
+    hid_t dataset = make_dataset(file, "of_another_machine", H5T_STD_U16BE, 2, dims, creation);
+    OK(H5Pclose(creation));
+    uint16_t values[11][8];
+    for (int flushed = 0; flushed < 2; ++flushed) {
+        for (int i = 0; i < 88; ++i) values[i / 8][i % 8] = (uint16_t)(1000 + i);
+        OK(H5Dwrite(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+        if (flushed) OK(H5Fflush(file, H5F_SCOPE_LOCAL));
+        OK(H5Dset_extent(dataset, fewer));
+        OK(H5Dset_extent(dataset, dims));
+        OK(H5Dread(dataset, H5T_NATIVE_UINT16, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+        for (int i = 0; i < 88; ++i) CHECK(values[i / 8][i % 8] == (i / 8 < 4 ? 1000 + i : 0));
+    }
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("extent");
@@ -156,5 +178,6 @@ int main(int argc, char** argv) {
     OK(H5Dclose(dataset));
     keeps_later(file, "kept");
     OK(H5Fclose(file));
+    if (g_rank == 0) regrown();
     return finish();
 }
