@@ -19,7 +19,7 @@ from elsewhere import NONE, READERS_PYTHON, run_elsewhere
 SCRIPT = Path(__file__).with_name("read_with_others.py")
 # Chunks do not divide it: the edges are ragged. The nightly run has larger ones.
 NIGHTLY = "CAESURA_NIGHTLY" in os.environ
-SHAPE, CHUNK_BYTES = ((150, 100, 90), 1 << 20) if NIGHTLY else ((75, 50, 45), 1 << 17)
+SHAPE, CHUNK_BYTES = ((151, 101, 91), 1 << 20) if NIGHTLY else ((101, 71, 61), 1 << 18)
 ITERATIONS = (0, 10, 25)
 
 pytestmark = pytest.mark.skipif(not READERS_PYTHON.exists(), reason=NONE)
@@ -70,6 +70,9 @@ def written(tmp_path_factory) -> tuple[Path, Path]:
                     values = values_of(name, n, dtype)
                     expected[f"{n}/{name}"] = spots(values) if name in SPOTTED else values
                     dump.put(handles[name], expected[f"{n}/{name}"])
+    with caesura.open(path) as file:
+        chunks = file["data/0/meshes/density"].chunks
+    assert any(n % chunk for n, chunk in zip(SHAPE, chunks, strict=True)), chunks
     for name, (_, _, bound) in FIELDS.items():
         expected[f"bound/{name}"] = np.float64(bound)
     truth = tmp_path_factory.mktemp("truth") / "expected.npz"
