@@ -346,11 +346,25 @@ void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* 
     });
 }
 
+/// In formats from 1.10 on, HDF5 does not count the one chunk of a dataset while it is in its cache.
+void store_cached_chunks(const Object& on, H5VL_dataset_get_t asked) {
+    if (asked != H5VL_DATASET_GET_STORAGE_SIZE && asked != H5VL_DATASET_GET_SPACE_STATUS) return;
+    const KeepErrors keep;
+    const store::QuietErrors quiet;
+    H5VL_dataset_specific_args_t flush{};
+    flush.op_type = H5VL_DATASET_FLUSH;
+    flush.args.flush.dset_id = H5I_INVALID_HID;
+    H5VLdataset_specific(on.under, on.connector, &flush, H5P_DATASET_XFER_DEFAULT, nullptr);
+}
+
 /// How much space a dataset has that became blocks, as of the layout that the application asked
 /// for.
 std::optional<herr_t> answer_for_space(const Object& on, H5VL_dataset_get_args_t& args) {
     const BlockIo::Dataset* const block = block_of(on);
-    if (block == nullptr) return std::nullopt;
+    if (block == nullptr) {
+        if (on.file != nullptr && !on.file->shared()) store_cached_chunks(on, args.op_type);
+        return std::nullopt;
+    }
     if (args.op_type == H5VL_DATASET_GET_SPACE_STATUS && block->asked != nullptr) {
         *args.args.get_space_status.status = asked_space_status(*block->asked);
         return 0;

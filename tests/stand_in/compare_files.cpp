@@ -119,7 +119,7 @@ void Contents::look_at_object(hid_t object, const std::string& path) {
     const std::string token(reinterpret_cast<const char*>(&info.token), sizeof info.token);
     const auto [known, is_new] = first_paths_.emplace(token, path);
     out.number("kind", info.type);
-    out.number("references", info.rc);
+    if (info.type != H5O_TYPE_NAMED_DATATYPE) out.number("references", info.rc);
     out.text("first met as", known->second);
     if (!is_new) return;
     look_at_attributes(object, out);

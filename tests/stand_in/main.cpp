@@ -27,7 +27,8 @@ namespace {
 /// By write() alone: the process may be in any state.
 void say_where(const char* what) {
     char text[700];
-    const int n = std::snprintf(text, sizeof text, "%s side=%s %s\n", what, side_it_is, where_it_is);
+    const int n =
+        std::snprintf(text, sizeof text, "%s side=%s %s\n", what, side_it_is, where_it_is);
     if (n > 0 && write(1, text, static_cast<std::size_t>(n)) < 0) _exit(9);
 }
 
@@ -70,7 +71,8 @@ void read_attempts(const std::string& path, std::vector<std::vector<std::uint64_
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
         attempts.emplace_back();
-        for (const std::string& step : split(line, ',')) attempts.back().push_back(std::stoull(step));
+        for (const std::string& step : split(line, ','))
+            attempts.back().push_back(std::stoull(step));
     }
 }
 

@@ -32,9 +32,13 @@ std::optional<Chunked> pick(Step& step) {
     const int rank = H5Sget_simple_extent_ndims(space);
     step.applies = rank > 0 && H5Pget_layout(list) == H5D_CHUNKED;
     if (!step.applies) return std::nullopt;
+    if (step.world.opened_again[static_cast<std::size_t>(dataset->file)]) step.fact("opened again");
+    if (step.world.told_of_copies[static_cast<std::size_t>(dataset->file)]) step.fact("copies");
     Chunked found{dataset, Dims(static_cast<std::size_t>(rank)),
                   Dims(static_cast<std::size_t>(rank)), H5Pget_nfilters(list), 0};
-    H5Sget_simple_extent_dims(space, found.dims.data(), nullptr);
+    Dims most(found.dims);
+    H5Sget_simple_extent_dims(space, found.dims.data(), most.data());
+    if (!std::equal(most.begin() + 1, most.end(), found.dims.begin() + 1)) step.fact("grows later");
     H5Pget_chunk(list, rank, found.chunk.data());
     const hid_t type = step.own(H5Dget_type(id));
     found.bytes = H5Tget_size(type);
@@ -121,8 +125,10 @@ void write(Step& step) {
     const bool is_empty =
         std::find(found->dims.begin(), found->dims.end(), 0u) != found->dims.end();
     // HDF5 1.14.5 takes chunks outside of an extent of 0 if it has made space before.
-    if (is_empty || found->filters > 0 || step.world.setting.mpio || varies(type) ||
-        has_references(type) || step.world.setting.bound > 0) {
+    // A refused write leaves HDF5 1.14.5 with a chunk that it cannot read.
+    if (step.is_read_only(*found->dataset) || is_empty || found->filters > 0 ||
+        step.world.setting.mpio || varies(type) || has_references(type) ||
+        step.world.setting.bound > 0) {
         step.applies = false;
         return;
     }

@@ -11,7 +11,8 @@ namespace {
 void make_virtual(Step& step) {
     Handle* const source = step.pick({Kind::dataset});
     Handle* const at = step.pick({Kind::file, Kind::group});
-    if (source == nullptr || at == nullptr || step.world.setting.mpio) {
+    // In another file the path may be the virtual dataset's own, which HDF5 follows without end.
+    if (source == nullptr || at == nullptr || source->file != at->file || step.world.setting.mpio) {
         step.applies = false;
         return;
     }

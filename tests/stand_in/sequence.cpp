@@ -196,7 +196,7 @@ Verdict run_sequence(World& world, const Options& options, std::uint64_t seed,
     begin_directories(world, attempt++);
     world.handles.clear();
     world.unflushed = false;
-    world.opened_again = {};
+    world.opened_again = world.told_of_copies = {};
     Run run{world, options, seed, judge};
     bool goes_on = true;
     if (kept != nullptr) {

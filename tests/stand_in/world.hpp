@@ -47,7 +47,8 @@ struct World {
     Setting setting;
     std::vector<std::unique_ptr<Handle>> handles;
     bool unflushed = false;  ///< ranks may not see what others wrote
-    std::array<bool, 3> opened_again = {};  ///< by number of the file: made by an earlier open
+    // By number of the file: it was made by an earlier open; something has been copied into it.
+    std::array<bool, 3> opened_again = {}, told_of_copies = {};
 
     /// The side that is asked for extents and the like.
     Which leader() const { return runs[native] ? native : ours; }
