@@ -77,8 +77,39 @@ def test_every_frame_belongs_to_a_page_and_has_some_of_its_code():
         assert list(page_code.marks_in(frame, text)), f"{frame.name} has no block of {page}"
 
 
+def as_one(frames: list[tuple[str, Path]]) -> str:
+    """A program of all of them: its first argument says which is run."""
+    includes, others, calls = [], [], []
+    for number, (page, frame) in enumerate(frames):
+        text = page_code.filled(frame, PAGES[page])
+        found = re.findall(r"^#include .*$", text, re.MULTILINE)
+        includes += found
+        others.append(f"namespace page_{number} {{")
+        others.append(re.sub(r"^#include .*$", "", text, flags=re.MULTILINE) + "}")
+        given = "argc - 1, argv + 1" if "main(int argc" in text else ""
+        calls.append(f"if (page == {number}) return page_{number}::main({given});")
+    dispatch = ["int main(int argc, char** argv) {", "const int page = std::atoi(argv[1]);"]
+    dispatch += ["(void)argc;", *calls, "return 99;", "}"]
+    return "\n".join(["#include <cstdlib>", *includes, *others, *dispatch, ""])
+
+
+@pytest.fixture(scope="module")
+def cpp_programs(tmp_path_factory) -> dict[Path, list[str]]:
+    """How frames of C++ are run that were compiled at once: the headers take most of the time.
+    Those that do not compile so, and all in the nightly run, are compiled by themselves."""
+    frames = [(page, frame) for page, frame in FRAMES if frame.suffix == ".cpp"]
+    source = tmp_path_factory.mktemp("pages") / "pages.cpp"
+    source.write_text(as_one(frames), encoding="utf-8")
+    try:
+        program = None if command_line.NIGHTLY else compiled(source, run)
+    except RuntimeError:
+        program = None
+    names = [frame for _, frame in frames] if program else []
+    return {frame: [str(program), str(number)] for number, frame in enumerate(names)}
+
+
 @pytest.mark.parametrize(("page", "frame"), FRAMES, ids=[frame.name for _, frame in FRAMES])
-def test_code_runs_in_its_frame(tmp_path, page, frame):
+def test_code_runs_in_its_frame(tmp_path, request, page, frame):
     program = tmp_path / f"page{frame.suffix}"
     program.write_text(page_code.filled(frame, PAGES[page]), encoding="utf-8")
     place = tmp_path / "empty"
@@ -88,7 +119,9 @@ def test_code_runs_in_its_frame(tmp_path, page, frame):
     elif frame.suffix == ".py":
         run([sys.executable, str(program)], place)
     else:
-        run([str(compiled(program, run))], place, HDF5_PLUGIN_PATH=caesura.plugin_path())
+        known = request.getfixturevalue("cpp_programs") if frame.suffix == ".cpp" else {}
+        command = known.get(frame) or [str(compiled(program, run))]
+        run(command, place, HDF5_PLUGIN_PATH=caesura.plugin_path())
 
 
 @pytest.mark.parametrize("page", TYPED)
