@@ -139,10 +139,10 @@ Status LiveImage::place(std::uint64_t address, std::uint64_t bytes,
 
 // ------------------------------------------------------------------------- raw data
 
-LiveImage::Filling::Filling(LiveImage& image, bool at_once)
+LiveImage::Filling::Filling(LiveImage& image, bool at_once, bool alone)
     : placing_(&image.state_->placing), at_once_(at_once) {
     placing_->live->raw_is = LiveLayers::Raw::fill;
-    placing_->live->new_from = placing_->live->allocated_end;
+    placing_->live->new_from = alone ? placing_->live->allocated_end : 0;
     if (at_once) placing_->allocate_at_once(true);
 }
 

@@ -83,7 +83,10 @@ class LiveImage {
     class Filling {
       public:
         /// @param at_once  datasets are allocated early whatever their creation lists say.
-        explicit Filling(LiveImage& image, bool at_once = false);
+        /// @param alone    one process has the file. It writes fill values over space that was used
+        ///                 before, as data: where all chunks have their place for good, a dataset
+        ///                 that had shrunk gets the same ones again when it grows.
+        explicit Filling(LiveImage& image, bool at_once = false, bool alone = false);
         ~Filling();
         Filling(const Filling&) = delete;
         Filling& operator=(const Filling&) = delete;

@@ -105,8 +105,6 @@ auto guarded(PlacingState& state, Body body, decltype(body()) on_error) -> declt
 
 /// Of a file that stays open, raw data that is not being placed.
 void write_raw(LiveLayers& live, std::uint64_t address, std::span<const std::byte> bytes) {
-    // A dataset whose chunks all have their place for good gets the same ones again when it grows
-    // after it had shrunk: fill values go over what was written there.
     if (live.raw_is == LiveLayers::Raw::data || address < live.new_from)
         return live.raw.write(address, bytes);
     // New space reads as zeros anyway: a hole in the file, or beyond its end.

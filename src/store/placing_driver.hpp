@@ -53,7 +53,7 @@ struct LiveLayers {
     /// What the library's raw writes are: the application's data, fill values of space that is new,
     /// or large values in a heap of attributes, which are part of the next commit.
     enum class Raw { data, fill, metadata } raw_is = Raw::data;
-    std::uint64_t new_from = 0;       ///< space that is new begins here, while raw_is is fill
+    std::uint64_t new_from = 0;       ///< fill values before it are data
     std::uint64_t virgin_begin = 0;   ///< nothing was ever written at or beyond
     std::uint64_t allocated_end = 0;  ///< of all that the library uses
     std::uint64_t flushes = 0;        ///< H5Fflush calls that have come to their end

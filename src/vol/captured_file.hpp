@@ -129,7 +129,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     template <class Call>
     auto filling(Call&& call, bool at_once = false) -> decltype(call()) {
         const auto result = [&] {
-            const store::LiveImage::Filling fills(*image_, at_once);
+            const store::LiveImage::Filling fills(*image_, at_once, !shared());
             return call();
         }();
         const Status status = write_fill();
