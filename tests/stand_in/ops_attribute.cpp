@@ -102,8 +102,8 @@ void ask(Step& step) {
         side.out.result("H5Aget_info", H5Aget_info(id, &info));
         side.out.number("size", static_cast<long long>(info.data_size));
         side.out.number("set", info.cset);
-        // Where objects do not track it, HDF5 1.14.5 says that the order is valid of attributes that
-        // it has read, and not of those that it has just made.
+        // Where objects do not track it, HDF5 1.14.5 says that the order is valid of attributes
+        // that it has read, and not of those that it has just made.
         side.out.truth("order is set", info.corder_valid <= 1);
         const hid_t type = H5Aget_type(id), space = H5Aget_space(id);
         side.out.result("H5Aget_type", type);

@@ -27,6 +27,11 @@ struct Chunked {
 std::optional<Chunked> pick(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
     if (dataset == nullptr) return std::nullopt;
+    // What other ranks wrote is not there before a flush, and a rank by itself cannot bring it.
+    if (step.world.unflushed && !step.world.alone()) {
+        step.applies = false;
+        return std::nullopt;
+    }
     const hid_t id = dataset->id[step.world.leader()];
     const hid_t list = step.own(H5Dget_create_plist(id)), space = step.own(H5Dget_space(id));
     const int rank = H5Sget_simple_extent_ndims(space);

@@ -73,6 +73,15 @@ void wait_for_all(const Step& step) {
     if (step.world.ranks > 1 && step.world.setting.mpio) MPI_Barrier(step.world.communicator);
 }
 
+/// Parallel HDF5 keeps a compact dataset in each rank's memory, and stores one of them.
+bool is_shared_compact(const Step& step, const Handle* dataset) {
+    if (step.world.alone() || dataset == nullptr) return false;
+    const hid_t list = H5Dget_create_plist(dataset->id[step.world.leader()]);
+    const H5D_layout_t layout = H5Pget_layout(list);
+    H5Pclose(list);
+    return layout == H5D_COMPACT;
+}
+
 bool has_filters(const Step& step, const Handle& dataset) {
     const hid_t list = H5Dget_create_plist(dataset.id[step.world.leader()]);
     const int filters = H5Pget_nfilters(list);
@@ -95,7 +104,10 @@ void keep_type(const Step& step, Piece& piece) {
 
 void write(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
-    if (dataset == nullptr) return;
+    if (dataset == nullptr || is_shared_compact(step, dataset)) {
+        step.applies = false;
+        return;
+    }
     Draw mine = step.own_draw();
     // Parallel HDF5 writes datasets with filters collectively alone.
     const bool filtered = has_filters(step, *dataset);
@@ -203,7 +215,8 @@ bool are_one(const Step& step, const Handle& a, const Handle& b) {
 void read_or_write_two(Step& step, bool writes) {
     Handle *const first = step.pick({Kind::dataset}), *const second = step.pick({Kind::dataset});
     if (first == nullptr || second == nullptr || first->file != second->file ||
-        are_one(step, *first, *second)) {
+        are_one(step, *first, *second) ||
+        (writes && (is_shared_compact(step, first) || is_shared_compact(step, second)))) {
         step.applies = false;
         return;
     }
