@@ -307,7 +307,10 @@ void inspect_dataset(Object& opened) {
     args.op_type = H5VL_DATASET_GET_SPACE_STATUS;
     args.args.get_space_status.status = &status;
     H5VLdataset_get(opened.under, opened.connector, &args, H5P_DATASET_XFER_DEFAULT, nullptr);
-    if (status != H5D_SPACE_STATUS_ALLOCATED && H5Pget_external_count(creation.get()) == 0)
+    H5D_alloc_time_t time = H5D_ALLOC_TIME_DEFAULT;  // early, and not allocated: of no elements yet
+    H5Pget_alloc_time(creation.get(), &time);
+    if (status != H5D_SPACE_STATUS_ALLOCATED && time != H5D_ALLOC_TIME_EARLY &&
+        H5Pget_external_count(creation.get()) == 0)
         dataset.why_not_written =
             "its space was not allocated when it was made (H5D_ALLOC_TIME_EARLY does that), and "
             "several processes have the file open";

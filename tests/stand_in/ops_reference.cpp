@@ -106,6 +106,10 @@ void new_kind(Step& step) {
         "H5R_ref_t r; H5Rcreate_object({}, \"{}\", H5P_DEFAULT, &r); H5Awrite(..., &r); "
         "H5Aread; H5Ropen_object;",
         at->name, name);
+    H5L_info2_t link{};
+    if (H5Lget_info2(at->id[step.world.leader()], name.c_str(), &link, H5P_DEFAULT) >= 0 &&
+        link.type == H5L_TYPE_EXTERNAL)
+        step.fact("external link");
     const hid_t space = step.own(H5Screate(H5S_SCALAR));
     step.both([&](Side& side) {
         const hid_t id = side.of(*at);

@@ -139,6 +139,37 @@ static void refusals(hid_t file) {
     OK(H5Dclose(dataset));
 }
 
+/* A dataset of words, which do not become blocks, begins empty: a second identifier may write it.
+ */
+static void from_nothing(hid_t file) {
+    const hsize_t none[1] = {0}, chunk[1] = {4}, most[1] = {H5S_UNLIMITED}, some[1] = {8};
+    hid_t type = OK(H5Tcopy(H5T_C_S1)), creation = chunked(1, chunk);
+    OK(H5Tset_size(type, 4));
+    hid_t space = OK(H5Screate_simple(1, none, most));
+    hid_t first = OK(H5Dcreate2(file, "words", type, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    hid_t second = OK(H5Dopen2(file, "words", H5P_DEFAULT));
+    char words[8][4], read[8][4];
+    for (int i = 0; i < 8; ++i) memcpy(words[i], "a_z", 4), words[i][1] = (char)('0' + i);
+    OK(H5Sselect_none(space));
+    OK(H5Dwrite(second, type, space, space, H5P_DEFAULT, words));
+    OK(H5Dset_extent(second, some));
+    hsize_t begin, count;
+    share(8, &begin, &count);
+    hid_t now = OK(H5Dget_space(second));
+    OK(H5Sselect_hyperslab(now, H5S_SELECT_SET, &begin, NULL, &count, NULL));
+    hid_t how = transfer(H5FD_MPIO_COLLECTIVE);
+    OK(H5Dwrite(second, type, now, now, how, words));
+    OK(H5Dread(first, type, H5S_ALL, H5S_ALL, how, read));
+    CHECK(memcmp(words, read, sizeof read) == 0);
+    OK(H5Pclose(how));
+    OK(H5Sclose(now));
+    OK(H5Sclose(space));
+    OK(H5Dclose(second));
+    OK(H5Dclose(first));
+    OK(H5Tclose(type));
+    OK(H5Pclose(creation));
+}
+
 /* Numbers of another machine do not become blocks. What was cut off is gone when the dataset grows
  * again, also where all chunks have their place for good. */
 static void regrown(void) {
@@ -170,6 +201,7 @@ int main(int argc, char** argv) {
     keeps(file, "kept", 0);
     keeps(file, "kept_after_flush", 1);
     refusals(file);
+    from_nothing(file);
     OK(H5Fclose(file));
     file = open_file("extent", H5F_ACC_RDWR); /* and goes on growing later */
     hid_t dataset = OK(H5Dopen2(file, "doubles", H5P_DEFAULT));
