@@ -116,12 +116,25 @@ Status settle_for_sources(const Transfer<const void*>& call) {
     return {};
 }
 
+/// HDF5 takes datasets of one file in a call.
+template <class Buffer>
+Status lie_in_one_file(const Transfer<Buffer>& call) {
+    const CapturedFile* const first = call.object(0).file.get();
+    for (std::size_t i = 1; i < call.count; ++i)
+        if (const CapturedFile* const other = call.object(i).file.get(); other != first)
+            return {StatusCode::invalid_argument,
+                    fmt::format("datasets of two files in one call: {}",
+                                (other == nullptr ? first : other)->name())};
+    return {};
+}
+
 herr_t dataset_read(std::size_t count, void* datasets[], hid_t memory_types[],
                     hid_t memory_spaces[], hid_t file_spaces[], hid_t transfer, void* buffers[],
                     void** request_slot) {
     return guarded([&] {
         const Transfer<void*> call{count,         datasets,    memory_types,
                                    memory_spaces, file_spaces, buffers};
+        if (const Status status = lie_in_one_file(call); !status.ok()) return fail(status);
         const Object& first = call.object(0);
         const ImageTransfer list = image_transfer(first.file.get(), transfer);
         for (std::size_t i = 0; i < count; ++i)
@@ -219,6 +232,7 @@ herr_t dataset_write(std::size_t count, void* datasets[], hid_t memory_types[],
     return guarded([&] {
         const Transfer<const void*> call{count,         datasets,    memory_types,
                                          memory_spaces, file_spaces, buffers};
+        if (const Status status = lie_in_one_file(call); !status.ok()) return fail(status);
         const Object& first = call.object(0);
         const ImageTransfer list = image_transfer(first.file.get(), transfer);
         for (std::size_t i = 0; i < count; ++i)
@@ -346,15 +360,21 @@ void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* 
     });
 }
 
-/// In formats from 1.10 on, HDF5 does not count the one chunk of a dataset while it is in its cache.
-void store_cached_chunks(const Object& on, H5VL_dataset_get_t asked) {
-    if (asked != H5VL_DATASET_GET_STORAGE_SIZE && asked != H5VL_DATASET_GET_SPACE_STATUS) return;
-    const KeepErrors keep;
-    const store::QuietErrors quiet;
+/// What HDF5's chunk cache has of a dataset, in a file of one process.
+herr_t store_cached_chunks(const Object& on) {
     H5VL_dataset_specific_args_t flush{};
     flush.op_type = H5VL_DATASET_FLUSH;
     flush.args.flush.dset_id = H5I_INVALID_HID;
-    H5VLdataset_specific(on.under, on.connector, &flush, H5P_DATASET_XFER_DEFAULT, nullptr);
+    return H5VLdataset_specific(on.under, on.connector, &flush, H5P_DATASET_XFER_DEFAULT, nullptr);
+}
+
+/// In formats from 1.10 on, HDF5 does not count the one chunk of a dataset while it is in its
+/// cache.
+void store_before_counting(const Object& on, H5VL_dataset_get_t asked) {
+    if (asked != H5VL_DATASET_GET_STORAGE_SIZE && asked != H5VL_DATASET_GET_SPACE_STATUS) return;
+    const KeepErrors keep;
+    const store::QuietErrors quiet;
+    store_cached_chunks(on);
 }
 
 /// How much space a dataset has that became blocks, as of the layout that the application asked
@@ -362,7 +382,7 @@ void store_cached_chunks(const Object& on, H5VL_dataset_get_t asked) {
 std::optional<herr_t> answer_for_space(const Object& on, H5VL_dataset_get_args_t& args) {
     const BlockIo::Dataset* const block = block_of(on);
     if (block == nullptr) {
-        if (on.file != nullptr && !on.file->shared()) store_cached_chunks(on, args.op_type);
+        if (on.file != nullptr && !on.file->shared()) store_before_counting(on, args.op_type);
         return std::nullopt;
     }
     if (args.op_type == H5VL_DATASET_GET_SPACE_STATUS && block->asked != nullptr) {
@@ -424,6 +444,11 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
             return file->filling(call);
         }();
         if (changed < 0) return changed;
+        // A chunk that was cut stays in HDF5's cache, which would store it when the dataset is
+        // closed: after the commit that is to take it.
+        if (!file->shared() && dataset->block->filtered &&
+            store_cached_chunks(object_of(object)) < 0)
+            return -1;
         if (AskedChunks* const asked = dataset->block->asked.get())
             asked->resize({size, size + dataset->block->rank});
         return done(after_resizing(object_of(object), std::move(*resizing)));

@@ -13,7 +13,8 @@ namespace caesura::vol {
 /// A file was opened: from now on MPI and the library tell us of their ends. Collective calls may
 /// be made in what they call.
 void listen_for_ends();
-/// A file was opened that nothing is put off for: its identifiers are to be closed before HDF5 does.
+/// A file was opened for which nothing is put off: its identifiers are to be closed before HDF5
+/// does.
 void listen_for_end_of_library();
 /// May a close be put off? Not where one of them would not tell us, or has ended.
 bool may_put_off();

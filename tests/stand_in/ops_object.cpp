@@ -14,21 +14,20 @@ std::string any_name(Draw& draw) {
     return some_name(draw);
 }
 
-/// A dataset whose only axis without limit is not the first: HDF5 1.14.5 loses chunks of a copy in
-/// the format that our files have.
-bool grows_along_a_later_axis(hid_t at, const std::string& name) {
+/// Facts of what is copied: HDF5 1.14.5 loses chunks of a copy, in the format that our files have,
+/// where the only axis without limit is not the first; and it cannot copy references that were not
+/// written.
+void tell_of_source(Step& step, hid_t at, const std::string& name) {
     const hid_t object = H5Oopen(at, name.c_str(), H5P_DEFAULT);
-    const bool is_dataset = H5Iget_type(object) == H5I_DATASET;
-    hsize_t most[H5S_MAX_RANK] = {};
-    int axes = 0;
-    if (is_dataset) {
-        const hid_t space = H5Dget_space(object);
-        axes = H5Sget_simple_extent_dims(space, nullptr, most);
-        H5Sclose(space);
+    if (H5Iget_type(object) == H5I_DATASET) {
+        hsize_t most[H5S_MAX_RANK] = {};
+        const hid_t space = step.own(H5Dget_space(object)), type = step.own(H5Dget_type(object));
+        const int axes = H5Sget_simple_extent_dims(space, nullptr, most);
+        const auto without_limit = std::count(most, most + std::max(axes, 0), H5S_UNLIMITED);
+        if (without_limit == 1 && most[0] != H5S_UNLIMITED) step.fact("grows later");
+        if (has_references(type)) step.fact("references");
     }
     if (object >= 0) H5Oclose(object);
-    const auto without_limit = std::count(most, most + std::max(axes, 0), H5S_UNLIMITED);
-    return without_limit == 1 && most[0] != H5S_UNLIMITED;
 }
 
 void copy(Step& step) {
@@ -39,7 +38,7 @@ void copy(Step& step) {
         return;
     }
     const std::string source = any_name(step.draw), name = any_name(step.draw);
-    if (grows_along_a_later_axis(from->id[step.world.leader()], source)) step.fact("grows later");
+    tell_of_source(step, from->id[step.world.leader()], source);
     step.world.told_of_copies[static_cast<std::size_t>(to->file)] = true;
     const hid_t list = step.own(H5Pcreate(H5P_OBJECT_COPY));
     const std::uint64_t how = step.draw.below(6);

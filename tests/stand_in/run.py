@@ -353,7 +353,8 @@ def report(tester: Tester, took_s: float) -> int:
     unknown = tester.classify()
     kinds = by_kind(unknown)
     for kind, failures in kinds.items():
-        print(f"{len(failures)} x {kind}", flush=True)
+        seeds = ", ".join(str(one.seed) for one in failures[:8])
+        print(f"{len(failures)} x {kind} (seeds {seeds})", flush=True)
     for _, failures in list(kinds.items())[: tester.options.shrink]:
         print(tester.show(min(failures, key=lambda one: len(one.steps))), flush=True)
     met = Counter({one.name: one.met for one in tester.known if one.met})

@@ -192,6 +192,38 @@ static void regrown(void) {
     OK(H5Fclose(file));
 }
 
+/* A chunk with the application's filters is cut, then others are written: all can be read later. */
+static void cut_with_filters(void) {
+    enum { k_all = 645, k_less = 346 };
+    const hsize_t dims[1] = {k_all}, most[1] = {654}, chunk[1] = {66}, fewer[1] = {k_less};
+    hid_t file = OK(H5Fcreate(path_of("cut"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t creation = chunked(1, chunk), space = OK(H5Screate_simple(1, dims, most));
+    OK(H5Pset_shuffle(creation));
+    OK(H5Pset_deflate(creation, 4));
+    hid_t dataset =
+        OK(H5Dcreate2(file, "y", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    double values[k_all];
+    for (int i = 0; i < k_all; ++i) values[i] = i;
+    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    OK(H5Dset_extent(dataset, fewer));
+    const hsize_t begin[1] = {205}, count[1] = {43};
+    hid_t part = OK(H5Dget_space(dataset)), memory = OK(H5Screate_simple(1, count, NULL));
+    OK(H5Sselect_hyperslab(part, H5S_SELECT_SET, begin, NULL, count, NULL));
+    OK(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, memory, part, H5P_DEFAULT, values + 1));
+    OK(H5Sclose(memory));
+    OK(H5Sclose(part));
+    OK(H5Sclose(space));
+    OK(H5Pclose(creation));
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+    file = OK(H5Fopen(path_of("cut"), H5F_ACC_RDONLY, H5P_DEFAULT));
+    dataset = OK(H5Dopen2(file, "y", H5P_DEFAULT));
+    OK(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    for (int i = 0; i < k_less; ++i) CHECK(values[i] == (i >= 205 && i < 248 ? i - 204 : i));
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("extent");
@@ -211,5 +243,6 @@ int main(int argc, char** argv) {
     keeps_later(file, "kept");
     OK(H5Fclose(file));
     if (g_rank == 0) regrown();
+    if (g_rank == 0) cut_with_filters();
     return finish();
 }

@@ -73,6 +73,14 @@ int main(int argc, char** argv) {
     hid_t alone = transfer(H5FD_MPIO_INDEPENDENT);
     OK(H5Dwrite_multi(2, sets.datasets, sets.types, sets.memory, sets.file, alone, values));
     OK(H5Pclose(alone));
+    /* Datasets of two files, whatever their kind. */
+    hid_t other = create_file("multi_other");
+    Sets others = make(other);
+    hid_t mixed[2] = {sets.datasets[0], others.datasets[0]};
+    FAILS(H5Dwrite_multi(2, mixed, sets.types, sets.memory, sets.file, list, values));
+    FAILS(H5Dread_multi(2, mixed, sets.types, sets.memory, sets.file, list, read));
+    close_sets(&others);
+    OK(H5Fclose(other));
     OK(H5Pclose(list));
     close_sets(&sets);
     OK(H5Fclose(file));
