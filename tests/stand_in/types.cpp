@@ -1,5 +1,6 @@
 #include "types.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -234,7 +235,8 @@ Values::~Values() {
 void Values::mark(unsigned char pattern) {
     is_read_ = true;
     const bool plain = !varies(type_) && !has_references(type_);
-    std::memset(bytes_.data(), plain ? pattern : 0, bytes_.size());
+    std::fill(bytes_.begin(), bytes_.end(),
+              static_cast<decltype(bytes_)::value_type>(plain ? pattern : 0));
 }
 
 void Values::fill(Draw draw, bool special) {
