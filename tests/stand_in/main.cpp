@@ -147,6 +147,7 @@ int run(World& world, const Options& options, Judge* judge) {
         if (world.connector >= 0)
             H5VLconnector_str_to_info(("config=" + world.setting.config).c_str(), world.connector,
                                       &world.info);
+        bound_of_sequence = world.setting.bound;
         alarm(options.limit_s);
         const auto* kept =
             options.kept.empty() ? nullptr : &options.kept[static_cast<std::size_t>(i)];

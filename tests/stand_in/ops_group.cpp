@@ -76,6 +76,7 @@ void link_hard(Step& step) {
         step.applies = false;
         return;
     }
+    step.world.has_aliases = true;
     const std::string from = any_name(step.draw), name = any_name(step.draw);
     step.code("H5Lcreate_hard({}, \"{}\", {}, \"{}\", H5P_DEFAULT, H5P_DEFAULT);", at->name, from,
               to->name, name);
@@ -88,6 +89,7 @@ void link_hard(Step& step) {
 void link_soft(Step& step) {
     Handle* const at = a_place_for_links(step);
     if (at == nullptr) return;
+    step.world.has_aliases = true;
     const std::string target = (step.draw.chance(50) ? "/" : "") + any_name(step.draw);
     const std::string name = any_name(step.draw);
     step.code("H5Lcreate_soft(\"{}\", {}, \"{}\", H5P_DEFAULT, H5P_DEFAULT);", target, at->name,
@@ -104,6 +106,7 @@ void link_external(Step& step) {
         step.applies = false;
         return;
     }
+    step.world.has_aliases = true;
     const std::string file =
         std::filesystem::path(step.world.path(native, static_cast<int>(step.draw.below(3))))
             .filename();
@@ -120,6 +123,7 @@ void link_external(Step& step) {
 void move_or_copy(Step& step) {
     Handle *const at = a_place(step), *const to = a_place(step);
     if (at == nullptr) return;
+    step.world.has_aliases = true;
     const std::string from = any_name(step.draw), name = any_name(step.draw);
     const bool moves = step.draw.chance(65);
     step.code("{}({}, \"{}\", {}, \"{}\", H5P_DEFAULT, H5P_DEFAULT);",

@@ -39,6 +39,7 @@ void copy(Step& step) {
     }
     const std::string source = any_name(step.draw), name = any_name(step.draw);
     tell_of_source(step, from->id[step.world.leader()], source);
+    step.world.has_aliases = true;
     step.world.told_of_copies[static_cast<std::size_t>(to->file)] = true;
     const hid_t list = step.own(H5Pcreate(H5P_OBJECT_COPY));
     const std::uint64_t how = step.draw.below(6);

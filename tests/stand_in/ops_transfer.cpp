@@ -148,15 +148,16 @@ bool read_must_be_collective(const Step& step, const Handle* dataset) {
 /// Of what a transfer has put into memory.
 void tell_values(const Step& step, Side& side, const Piece& piece, const Values& values) {
     const hid_t memory = piece.selection.memory;
+    const bool is_exact = step.is_exact(*piece.dataset);
     if (!step.world.setting.mpio || memory == H5S_ALL || varies(piece.memory.id))
-        return side.out.values("values", piece.memory.id, values.data(), values.count());
+        return side.out.values("values", piece.memory.id, values.data(), values.count(), is_exact);
     // HDF5 1.14.5 converts in the application's buffer there, and spoils the gaps in it.
     const auto count = static_cast<std::size_t>(H5Sget_select_npoints(memory));
     Values selected(piece.memory.id, count);
     if (count > 0)
         H5Dgather(memory, values.data(), piece.memory.id, selected.size(), selected.data(), nullptr,
                   nullptr);
-    side.out.values("values", piece.memory.id, selected.data(), count);
+    side.out.values("values", piece.memory.id, selected.data(), count, is_exact);
 }
 
 void read_piece(Step& step, const Piece& piece, bool collective) {

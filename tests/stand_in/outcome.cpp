@@ -223,9 +223,10 @@ void Outcome::bytes(std::string_view what, const void* data, std::size_t count) 
         {std::string(what), std::string(static_cast<const char*>(data), count), {}, true});
 }
 
-void Outcome::values(std::string_view what, hid_t type, const void* data, std::size_t count) {
+void Outcome::values(std::string_view what, hid_t type, const void* data, std::size_t count,
+                     bool is_exact) {
     Entry entry{std::string(what), {}, {}, true};
-    entry.said = flat(type, data, count, &entry.floats);
+    entry.said = flat(type, data, count, is_exact ? nullptr : &entry.floats);
     entries_.push_back(std::move(entry));
 }
 

@@ -38,7 +38,9 @@ class Outcome {
     void text(std::string_view what, std::string_view value);
     void bytes(std::string_view what, const void* data, std::size_t count);
     /// Elements as they lie in memory. References are compared by whether they are null.
-    void values(std::string_view what, hid_t type, const void* data, std::size_t count);
+    /// @param is_exact  no bound holds for them.
+    void values(std::string_view what, hid_t type, const void* data, std::size_t count,
+                bool is_exact = false);
 
     const std::vector<Entry>& entries() const { return entries_; }
     /// One line, for the logs of two processes.

@@ -12,6 +12,9 @@
 #include <sstream>
 
 namespace stand_in {
+
+double bound_of_sequence = 0;
+
 namespace {
 
 /// The connector as it is, and the copy with a fault that HDF5 gets.
@@ -54,6 +57,16 @@ herr_t break_the_bound(size_t count, void* dset[], hid_t types[], hid_t memories
         as_it_is.dataset_cls.read(count, dset, types, memories, files, list, buffers, request);
     if (done >= 0 && H5Tequal(types[0], H5T_NATIVE_FLOAT) > 0 && memories[0] == H5S_ALL)
         *static_cast<float*>(buffers[0]) += 0.013F;
+    return done;
+}
+
+/// Within the bound, of whatever is read: a bound that was said of some datasets holds for all.
+herr_t bound_for_all(size_t count, void* dset[], hid_t types[], hid_t memories[], hid_t files[],
+                     hid_t list, void* buffers[], void** request) {
+    const herr_t done =
+        as_it_is.dataset_cls.read(count, dset, types, memories, files, list, buffers, request);
+    if (done >= 0 && memories[0] == H5S_ALL && H5Tequal(types[0], H5T_NATIVE_FLOAT) > 0)
+        *static_cast<float*>(buffers[0]) += static_cast<float>(0.4 * bound_of_sequence);
     return done;
 }
 
@@ -187,6 +200,8 @@ const std::vector<Plant>& plants() {
         {{"broken-bound", "4 the bound"}, [](Class& c) { c.dataset_cls.read = break_the_bound; }},
         {{"lost-attributes", "5 missing values"},
          [](Class& c) { c.attr_cls.write = attributes_are_lost; }},
+        {{"bound-for-all", "9 what a bound is for"},
+         [](Class& c) { c.dataset_cls.read = bound_for_all; }},
         {{"lost-lists", "8 what was asked for"},
          [](Class& c) { c.dataset_cls.get = forget_lists; }},
         {{"crash", "10 the process around"}, [](Class& c) { c.dataset_cls.close = die; }},

@@ -16,6 +16,9 @@ struct Fault {
 
 const std::vector<Fault>& faults();
 
+/// Of the sequence that runs; 0: none. A fault may keep to it.
+extern double bound_of_sequence;
+
 /// The connector of HDF5_PLUGIN_PATH, with the fault; negative if there is no such one.
 hid_t register_with_fault(const std::string& name);
 

@@ -195,7 +195,7 @@ Verdict run_sequence(World& world, const Options& options, std::uint64_t seed,
     static std::uint64_t attempt = 0;
     begin_directories(world, attempt++);
     world.handles.clear();
-    world.unflushed = false;
+    world.unflushed = world.has_aliases = false;
     world.opened_again = world.told_of_copies = {};
     Run run{world, options, seed, judge};
     bool goes_on = true;

@@ -1,5 +1,7 @@
 #include "step.hpp"
 
+#include <string_view>
+
 namespace stand_in {
 
 const char* volatile side_it_is = "both";
@@ -26,6 +28,12 @@ Handle* Step::pick(std::initializer_list<Kind> kinds) {
     }
     if (best == nullptr) applies = false;
     return best;
+}
+
+bool Step::is_exact(const Handle& dataset) const {
+    char name[128] = "";
+    return !world.has_aliases && H5Iget_name(dataset.id[world.leader()], name, sizeof name) > 0 &&
+           std::string_view(name).find("lossy_") == std::string_view::npos;
 }
 
 bool Step::is_read_only(const Handle& held) const {

@@ -36,6 +36,8 @@ class Step {
     /// A held identifier of one of these kinds: which one does not change when others go, so that
     /// a sequence from which steps were taken still makes the same calls. Null: there is none.
     Handle* pick(std::initializer_list<Kind> kinds);
+    /// No bound holds for this dataset: the rules name those that are called lossy.
+    bool is_exact(const Handle& dataset) const;
     /// Does it lie in a file that is open for reading alone?
     bool is_read_only(const Handle& held) const;
     /// Random choices that each rank makes for itself.

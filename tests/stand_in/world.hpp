@@ -46,7 +46,8 @@ struct World {
     bool by_environment = false;
     Setting setting;
     std::vector<std::unique_ptr<Handle>> handles;
-    bool unflushed = false;  ///< ranks may not see what others wrote
+    bool has_aliases = false;  ///< what has a bound may have another name, too
+    bool unflushed = false;    ///< ranks may not see what others wrote
     // By number of the file: it was made by an earlier open; something has been copied into it.
     std::array<bool, 3> opened_again = {}, told_of_copies = {};
 
