@@ -41,26 +41,29 @@ void end_alone() {
     pending_files::give_up("the program ended without MPI_Finalize and without H5close");
 }
 
-herr_t collect(hid_t file, void* to) {
-    static_cast<std::vector<hid_t>*>(to)->push_back(file);
+herr_t collect(hid_t id, void* to) {
+    static_cast<std::vector<hid_t>*>(to)->push_back(id);
     return 0;
 }
 
-bool is_ours(hid_t file) {
+bool is_ours(hid_t id) {
     std::array<char, 16> name{};
-    return H5VLget_connector_name(file, name.data(), name.size()) > 0 &&
+    return H5VLget_connector_name(id, name.data(), name.size()) > 0 &&
            std::string_view(name.data()) == k_connector_name;
 }
 
-/// Files that the application has left open. HDF5 1.14.5 would close their identifiers one after
-/// the other and, for a file with several, look at all of them: also at those that it has just
-/// closed, whose freed object it would hand to us (H5I_find_id inside H5I_clear_type).
-void close_files() {
-    std::vector<hid_t> files;
-    H5Iiterate(H5I_FILE, collect, &files);
+/// What the application has left open: objects, and then files. HDF5 1.14.5 would close the
+/// identifiers of files one after the other and, for a file with several, look at all of them: also
+/// at those that it has just closed, whose freed object it would hand to us (H5I_find_id inside
+/// H5I_clear_type). And it would end its types before a file whose last object is a type.
+void close_all() {
     const store::QuietErrors quiet;  // of what could not be committed the closing line tells
-    for (const hid_t file : files)
-        while (H5Iis_valid(file) > 0 && is_ours(file) && H5Idec_ref(file) > 0) continue;
+    for (const H5I_type_t kind : {H5I_ATTR, H5I_DATASET, H5I_GROUP, H5I_DATATYPE, H5I_FILE}) {
+        std::vector<hid_t> all;
+        H5Iiterate(kind, collect, &all);
+        for (const hid_t id : all)
+            while (H5Iis_valid(id) > 0 && is_ours(id) && H5Idec_ref(id) > 0) continue;
+    }
 }
 
 void at_library_close(void*) {
@@ -74,7 +77,7 @@ void at_library_close(void*) {
         if (!g_mpi_ends) CapturedFile::commit_all_open(true);  // else it has been done
         pending_files::complete_all();
     }
-    close_files();
+    close_all();
     pending_files::show_errors();
 }
 
