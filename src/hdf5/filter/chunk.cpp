@@ -255,8 +255,12 @@ Result<std::vector<std::byte>> encode_floats(const Settings& settings, Bytes chu
         swap_values(swapped, settings.element_bytes);
         chunk = swapped;
     }
-    if (settings.fill && settings.bound.kind != ErrorBound::Kind::lossless)
-        return encode_repeatable(settings, dtype, shape, chunk, decoded);
+    if (settings.fill && settings.bound.kind != ErrorBound::Kind::lossless) {
+        auto stored = encode_repeatable(settings, dtype, shape, chunk, decoded);
+        if (!stored.ok() || stored->size() != chunk.size()) return stored;
+        return of_another_length(std::move(*stored), chunk, settings.element_bytes,
+                                 settings.checksum);
+    }
     CompressOptions options;
     options.mode = settings.mode;
     options.checksum = settings.checksum;

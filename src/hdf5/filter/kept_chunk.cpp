@@ -118,6 +118,36 @@ Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
     return out.take();
 }
 
+Result<std::vector<std::byte>> of_another_length(std::vector<std::byte> stored, Bytes values,
+                                                 std::size_t value_bytes, bool checksum) {
+    KeptChunk chunk;
+    std::vector<KeptRun> runs;
+    std::vector<std::byte> kept;
+    if (is_kept_chunk(stored)) {
+        const auto known = read_kept_chunk(stored);
+        if (!known.ok()) return known.status();
+        chunk = *known;
+        const auto packed = unpack(chunk.runs, values.size() / value_bytes * sizeof(KeptRun));
+        if (!packed.ok()) return packed.status();
+        runs.resize(packed->size() / sizeof(KeptRun));
+        std::memcpy(runs.data(), packed->data(), packed->size());
+        auto all = unpack(chunk.values, values.size());
+        if (!all.ok()) return all.status();
+        kept = std::move(*all);
+        if (runs.empty()) {  // the first value as it is
+            runs.push_back({0, 1});
+            kept.assign(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(value_bytes));
+        }
+    } else {
+        chunk.frame = stored;
+    }
+    for (;;) {
+        auto longer = write_kept_chunk(chunk, runs, kept, value_bytes, checksum);
+        if (!longer.ok() || longer->size() != values.size()) return longer;
+        runs.push_back({0, 0});
+    }
+}
+
 Status put_kept(const KeptChunk& chunk, std::size_t value_bytes, std::span<std::byte> values) {
     const std::uint64_t count = values.size() / value_bytes;
     const auto packed = unpack(chunk.runs, count * sizeof(KeptRun));

@@ -51,6 +51,14 @@ Result<std::vector<std::byte>> write_kept_chunk(const KeptChunk& chunk,
                                                 std::span<const std::byte> values,
                                                 std::size_t value_bytes, bool checksum);
 
+/// The same chunk, of another length than its values. HDF5 takes a chunk's filter mask for
+/// unchanged if its length is: one that was skipped, as long as its values, would stay so.
+/// @param stored  a frame of the whole chunk, or a chunk with kept values. @param values  of the
+/// chunk, as this machine has them. Errors: as read_kept_chunk().
+Result<std::vector<std::byte>> of_another_length(std::vector<std::byte> stored,
+                                                 std::span<const std::byte> values,
+                                                 std::size_t value_bytes, bool checksum);
+
 /// Put kept values in their places. Errors: corrupt.
 Status put_kept(const KeptChunk& chunk, std::size_t value_bytes, std::span<std::byte> values);
 
