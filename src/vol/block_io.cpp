@@ -59,8 +59,7 @@ Status BlockIo::define(Dataset& made, writer::DatasetDefinition definition) {
     // A path may come again: its dataset has been deleted, or HDF5 refused to make it. The order is
     // the same everywhere.
     made.key = made.path;
-    for (int n = 2; writer_->has(made.key); ++n)
-        made.key = fmt::format("{} ({})", made.path, n);
+    for (int n = 2; writer_->has(made.key); ++n) made.key = fmt::format("{} ({})", made.path, n);
     definition.missing = settings_of(*place_.config, made.path).missing;
     definition.path = made.key;
     definition.dtype = made.dtype();

@@ -63,8 +63,10 @@ void* open_natively(const FileCall& call, void** request_slot) {
                                               native.get(), call.transfer, request_slot)
                             : H5VLfile_open(call.name.c_str(), call.flags, native.get(),
                                             call.transfer, request_slot);
-    if (under != nullptr) native_files::note(under, call.name, native.get());
-    listen_for_end_of_library();
+    if (under != nullptr) {  // calls that follow would clear the errors of one that failed
+        native_files::note(under, call.name, native.get());
+        listen_for_end_of_library();
+    }
     return adopt(std::move(made), under);
 }
 
