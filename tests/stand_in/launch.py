@@ -68,22 +68,15 @@ class Launcher:
 
     def compare_files(self, one: str, other: str) -> str:
         """Where the files differ that two runs left; empty: nowhere. By the stock library."""
-        said = ""
-        for number in range(3):
-            name = f"0/{{side}}/{{own}}{chr(ord('a') + number)}.h5"
-            for own in ("", "0_"):
-                paths = [
-                    str(self.place / side / name.format(side=side, own=own))
-                    for side in (one, other)
-                ]
-                answer = subprocess.run(
-                    [str(self.options.program), "--judge"],
-                    input=f"{paths[0]} {paths[1]} 0\n",
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                    timeout=60,
-                    env=os.environ | {"HDF5_PLUGIN_PATH": str(self.options.filters)},
-                )
-                said = said or answer.stdout.strip()
-        return said
+        names = [f"{own}{letter}.h5" for own in ("", "0_") for letter in "abc"]
+        here, there = (f"{self.place}/{side}/0/{side}" for side in (one, other))
+        answer = subprocess.run(
+            [str(self.options.program), "--judge"],
+            input="".join(f"{here}/{name} {there}/{name} 0\n" for name in names),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env=os.environ | {"HDF5_PLUGIN_PATH": str(self.options.filters)},
+        )
+        return next((line for line in answer.stdout.splitlines() if line), "")

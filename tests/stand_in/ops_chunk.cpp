@@ -37,8 +37,7 @@ std::optional<Chunked> pick(Step& step) {
     const int rank = H5Sget_simple_extent_ndims(space);
     step.applies = rank > 0 && H5Pget_layout(list) == H5D_CHUNKED;
     if (!step.applies) return std::nullopt;
-    if (step.world.opened_again[static_cast<std::size_t>(dataset->file)]) step.fact("opened again");
-    if (step.world.told_of_copies[static_cast<std::size_t>(dataset->file)]) step.fact("copies");
+    step.tell_of_file(*dataset);
     Chunked found{dataset, Dims(static_cast<std::size_t>(rank)),
                   Dims(static_cast<std::size_t>(rank)), H5Pget_nfilters(list), 0};
     Dims most(found.dims);

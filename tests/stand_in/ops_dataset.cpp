@@ -262,8 +262,7 @@ void ask(Step& step) {
     if (dataset == nullptr) return;
     step.code("/* H5Dget_space, _type, _create_plist, _access_plist of {} */", dataset->name);
     if (step.is_read_only(*dataset)) step.fact("read only");
-    if (step.world.opened_again[static_cast<std::size_t>(dataset->file)]) step.fact("opened again");
-    if (step.world.told_of_copies[static_cast<std::size_t>(dataset->file)]) step.fact("copies");
+    step.tell_of_file(*dataset);
     step.both([&](Side& side) {
         const hid_t id = side.of(*dataset);
         const hid_t space = H5Dget_space(id);

@@ -14,9 +14,9 @@ std::string any_name(Draw& draw) {
     return some_name(draw);
 }
 
-/// Facts of what is copied: HDF5 1.14.5 loses chunks of a copy, in the format that our files have,
-/// where the only axis without limit is not the first; and it cannot copy references that were not
-/// written.
+/// HDF5 1.14.5 loses chunks when it copies a dataset whose only axis without limit is not the
+/// first, in the format of our files. It cannot copy references that were not written. This names
+/// both.
 void tell_of_source(Step& step, hid_t at, const std::string& name) {
     const hid_t object = H5Oopen(at, name.c_str(), H5P_DEFAULT);
     if (H5Iget_type(object) == H5I_DATASET) {
@@ -40,7 +40,7 @@ void copy(Step& step) {
     const std::string source = any_name(step.draw), name = any_name(step.draw);
     tell_of_source(step, from->id[step.world.leader()], source);
     step.world.has_aliases = true;
-    step.world.told_of_copies[static_cast<std::size_t>(to->file)] = true;
+    step.world.has_copies[static_cast<std::size_t>(to->file)] = true;
     const hid_t list = step.own(H5Pcreate(H5P_OBJECT_COPY));
     const std::uint64_t how = step.draw.below(6);
     if (how == 0) H5Pset_copy_object(list, H5O_COPY_SHALLOW_HIERARCHY_FLAG);

@@ -73,27 +73,26 @@ void wait_for_all(const Step& step) {
     if (step.world.ranks > 1 && step.world.setting.mpio) MPI_Barrier(step.world.communicator);
 }
 
-/// Parallel HDF5 keeps a compact dataset in each rank's memory, and stores one of them.
-bool is_shared_compact(const Step& step, const Handle* dataset) {
-    if (step.world.alone() || dataset == nullptr) return false;
-    const hid_t list = H5Dget_create_plist(dataset->id[step.world.leader()]);
-    const H5D_layout_t layout = H5Pget_layout(list);
+/// What a question to its creation list is answered with.
+template <class Ask>
+auto of_creation(const Step& step, const Handle& dataset, const Ask& ask) {
+    const hid_t list = H5Dget_create_plist(dataset.id[step.world.leader()]);
+    const auto answer = ask(list);
     H5Pclose(list);
-    return layout == H5D_COMPACT;
+    return answer;
+}
+
+/// Parallel HDF5 keeps a compact dataset in each rank's memory, and stores one of them.
+bool is_shared_compact(const Step& step, const Handle& dataset) {
+    return !step.world.alone() && of_creation(step, dataset, H5Pget_layout) == H5D_COMPACT;
 }
 
 bool has_filters(const Step& step, const Handle& dataset) {
-    const hid_t list = H5Dget_create_plist(dataset.id[step.world.leader()]);
-    const int filters = H5Pget_nfilters(list);
-    H5Pclose(list);
-    return filters > 0;
+    return of_creation(step, dataset, H5Pget_nfilters) > 0;
 }
 
 bool is_virtual(const Step& step, const Handle& dataset) {
-    const hid_t list = H5Dget_create_plist(dataset.id[step.world.leader()]);
-    const H5D_layout_t layout = H5Pget_layout(list);
-    H5Pclose(list);
-    return layout == H5D_VIRTUAL;
+    return of_creation(step, dataset, H5Pget_layout) == H5D_VIRTUAL;
 }
 
 /// HDF5 1.14.5 loses a collective write of a chunk with filters after a transfer that converts.
@@ -104,7 +103,7 @@ void keep_type(const Step& step, Piece& piece) {
 
 void write(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
-    if (dataset == nullptr || is_shared_compact(step, dataset)) {
+    if (dataset == nullptr || is_shared_compact(step, *dataset)) {
         step.applies = false;
         return;
     }
@@ -217,7 +216,7 @@ void read_or_write_two(Step& step, bool writes) {
     Handle *const first = step.pick({Kind::dataset}), *const second = step.pick({Kind::dataset});
     if (first == nullptr || second == nullptr || first->file != second->file ||
         are_one(step, *first, *second) ||
-        (writes && (is_shared_compact(step, first) || is_shared_compact(step, second)))) {
+        (writes && (is_shared_compact(step, *first) || is_shared_compact(step, *second)))) {
         step.applies = false;
         return;
     }

@@ -196,7 +196,7 @@ Verdict run_sequence(World& world, const Options& options, std::uint64_t seed,
     begin_directories(world, attempt++);
     world.handles.clear();
     world.unflushed = world.has_aliases = false;
-    world.opened_again = world.told_of_copies = {};
+    world.opened_again = world.has_copies = {};
     Run run{world, options, seed, judge};
     bool goes_on = true;
     if (kept != nullptr) {

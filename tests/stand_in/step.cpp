@@ -36,6 +36,12 @@ bool Step::is_exact(const Handle& dataset) const {
            std::string_view(name).find("lossy_") == std::string_view::npos;
 }
 
+void Step::tell_of_file(const Handle& dataset) {
+    const auto file = static_cast<std::size_t>(dataset.file);
+    if (world.opened_again[file]) fact("opened again");
+    if (world.has_copies[file]) fact("copies");
+}
+
 bool Step::is_read_only(const Handle& held) const {
     unsigned intent = H5F_ACC_RDWR;
     const hid_t file = H5Iget_file_id(held.id[world.leader()]);

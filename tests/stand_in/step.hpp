@@ -38,6 +38,8 @@ class Step {
     Handle* pick(std::initializer_list<Kind> kinds);
     /// No bound holds for this dataset: the rules name those that are called lossy.
     bool is_exact(const Handle& dataset) const;
+    /// Facts of its file: what it tells of a dataset may be what lies in the file.
+    void tell_of_file(const Handle& dataset);
     /// Does it lie in a file that is open for reading alone?
     bool is_read_only(const Handle& held) const;
     /// Random choices that each rank makes for itself.

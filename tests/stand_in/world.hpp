@@ -49,7 +49,7 @@ struct World {
     bool has_aliases = false;  ///< what has a bound may have another name, too
     bool unflushed = false;    ///< ranks may not see what others wrote
     // By number of the file: it was made by an earlier open; something has been copied into it.
-    std::array<bool, 3> opened_again = {}, told_of_copies = {};
+    std::array<bool, 3> opened_again = {}, has_copies = {};
 
     /// The side that is asked for extents and the like.
     Which leader() const { return runs[native] ? native : ours; }
