@@ -151,8 +151,9 @@ int caesura_fd_compare(const H5FD_t* a, const H5FD_t* b) {
 herr_t caesura_fd_query(const H5FD_t*, unsigned long* flags) {
     // No AGGREGATE_* flag: the library would carve chunks and metadata out of blocks of its own
     // without asking us where. No DATA_SIEVE: a sieve writes bytes around those that were given,
-    // which may be another rank's.
-    if (flags != nullptr) *flags = H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+    // which may be another rank's. No ACCUMULATE_METADATA: what the library collects may hold raw
+    // data between metadata, as they were when it read them, and goes over what was written since.
+    if (flags != nullptr) *flags = H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
     return 0;
 }
 
