@@ -84,12 +84,39 @@ std::vector<std::string> candidates_of(const Link& link, const std::string& pare
     return out;
 }
 
-/// A target that is captured and open is used once more, whoever has the link: what lies in the
-/// file system is not what it holds.
-Handle access_of(const CapturedFile& open) { return {H5Pcopy(open.access()), H5Pclose}; }
+/// A target that is captured and open is used once more, with its own list: what lies in the file
+/// system is not what it holds. HDF5 wants the degree WEAK, and refuses files of another one.
+Handle access_of(const CapturedFile& open) {
+    Handle list(H5Pcopy(open.access()), H5Pclose);
+    if (open.alone() && H5Pset_fclose_degree(list.get(), H5F_CLOSE_WEAK) < 0) return {};
+    return list;
+}
 
-/// To leave such a target is a commit of all its ranks: one that comes from a file of its own can
-/// not be let in.
+/// Does `from` hold `to` open, because its links led there? Then a link back must not hold `from`:
+/// files that hold each other would never be closed.
+bool leads_to(const CapturedFile& from, const CapturedFile& to) {
+    return std::any_of(from.linked.begin(), from.linked.end(), [&](const auto& link) {
+        const auto next = CapturedFile::find(link.first);
+        return next != nullptr && (next.get() == &to || leads_to(*next, to));
+    });
+}
+
+/// One of the application's identifiers of an open file; negative: there are only objects.
+hid_t identifier_of(const CapturedFile& open) {
+    std::vector<hid_t> files(static_cast<std::size_t>(
+        std::max<ssize_t>(0, H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_FILE))));
+    H5Fget_obj_ids(H5F_OBJ_ALL, H5F_OBJ_FILE, files.size(), files.data());
+    for (const hid_t file : files) {
+        H5O_info2_t info{};
+        if (H5Oget_info3(file, &info, H5O_INFO_BASIC) >= 0 &&
+            CapturedFile::find(info.fileno).get() == &open)
+            return file;
+    }
+    return H5I_INVALID_HID;
+}
+
+/// To leave a target of several ranks is a commit of all of them: one that comes from a file of its
+/// own can not be let in.
 Status may_enter(const Parent& parent, const CapturedFile& open) {
     if (!open.shared()) return {};
     if (parent.captured != nullptr) {
@@ -175,14 +202,17 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
     unsigned flags = 0;
     if (!list.ok() || choose_flags(link, parent, group, access, list.get(), flags) < 0)
         return store::hdf5_error(StatusCode::internal, parent.name + ": following a link");
+    // What a file that is not captured leads to is held by HDF5 alone, which could not commit it.
+    // What one process's file leads to is held while it is used: files may lead to each other.
+    const bool holds = parent.captured != nullptr && !parent.captured->alone();
     for (const std::string& path : candidates) {
         const auto open = CapturedFile::find(identity_of(path));
+        if (open != nullptr && holds &&
+            (open == parent.captured || leads_to(*open, *parent.captured)))
+            return open_object(identifier_of(*open), link, access);
         if (open != nullptr)
             if (Status status = may_enter(parent, *open); !status.ok()) return status;
-        // What a file that is not captured leads to is held by HDF5 alone, which could not commit
-        // it. The connector stays in the list: HDF5 takes all files of one name for the first's.
-        // What one process's file leads to is held while it is used: files may lead to each other.
-        const bool holds = parent.captured != nullptr && !parent.captured->alone();
+        // The connector stays in the list: HDF5 takes all files of one name for the first's.
         const NothingCaptured natively(!holds);
         Handle file = open != nullptr ? open_quietly(path, flags, access_of(*open).get())
                                       : open_quietly(path, flags, list.get());
@@ -190,9 +220,15 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
         H5O_info2_t info{};
         const bool captured = H5Oget_info3(file.get(), &info, H5O_INFO_BASIC) >= 0 &&
                               CapturedFile::find(info.fileno) != nullptr;
-        const auto object = open_object(file.get(), link, access);
-        if (object.ok() && captured && holds)
-            parent.captured->linked[identity_of(path)] = file.release();
+        if (!captured || !holds) return open_object(file.get(), link, access);
+        // Held before the object is looked for, as that may lead back.
+        auto& linked = parent.captured->linked;
+        const auto held = linked.emplace(identity_of(path), file.get()).first;
+        auto object = open_object(file.get(), link, access);
+        if (object.ok())
+            file.release();
+        else
+            linked.erase(held);
         return object;
     }
     return Status{StatusCode::io, fmt::format("{}: an external link leads to {} in {}, and no file "
@@ -252,9 +288,8 @@ void follow_external_links() {
 
 herr_t close_linked(CapturedFile& file) {
     while (!file.linked.empty()) {
-        const hid_t id = file.linked.begin()->second;
+        if (H5Fclose(file.linked.begin()->second) < 0) return -1;
         file.linked.erase(file.linked.begin());
-        if (H5Fclose(id) < 0) return -1;
     }
     return 0;
 }

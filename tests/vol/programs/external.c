@@ -109,6 +109,48 @@ static void into_open(void) {
     OK(H5Fclose(target));
 }
 
+/* Links that lead back into their own file, directly and through another one, must not keep either
+ * of them open: the library's end would find them. */
+static void around(void) {
+    const char *names[2] = {"external_here", "external_round"}, *path = "/there";
+    for (int i = 0; i < 2; ++i) {
+        hid_t file = create_file(names[i]);
+        hid_t group = OK(H5Gcreate2(file, path, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        put_int(group, "answer", i);
+        OK(H5Gclose(group));
+        OK(H5Lcreate_external("external_here.h5", path, file, "here", H5P_DEFAULT, H5P_DEFAULT));
+        OK(H5Lcreate_external("external_round.h5", i == 0 ? "/here" : path, file, "round",
+                              H5P_DEFAULT, H5P_DEFAULT));
+        OK(H5Fclose(file));
+    }
+    for (int i = 0; i < 2; ++i) {
+        hid_t file = open_file(names[0], i == 0 ? H5F_ACC_RDONLY : H5F_ACC_RDWR);
+        hid_t here = OK(H5Gopen2(file, "here", H5P_DEFAULT));
+        hid_t round = OK(H5Gopen2(file, "round", H5P_DEFAULT));
+        CHECK(get_int(here, "answer") == 0 && get_int(round, "answer") == 0);
+        OK(H5Gclose(here));
+        OK(H5Gclose(round));
+        OK(H5Fclose(file));
+        for (int j = 0; j < 2; ++j) OK(H5Fclose(open_file(names[j], H5F_ACC_RDWR)));
+    }
+}
+
+/* One process, a close degree that HDF5 refuses for targets of links. */
+static void into_itself(void) {
+    hid_t access = OK(H5Pcreate(H5P_FILE_ACCESS));
+    OK(H5Pset_fclose_degree(access, H5F_CLOSE_SEMI));
+    hid_t file = OK(H5Fcreate(path_of("external_self"), H5F_ACC_TRUNC, H5P_DEFAULT, access));
+    OK(H5Lcreate_external("external_self.h5", "/", file, "self", H5P_DEFAULT, H5P_DEFAULT));
+    FAILS(H5Gopen2(file, "self", H5P_DEFAULT));
+    CHECK(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1);
+    OK(H5Fclose(file));
+    OK(H5Pclose(access));
+    file = open_alone("external_self");
+    OK(H5Gclose(OK(H5Gopen2(file, "self", H5P_DEFAULT))));
+    CHECK(H5Fget_obj_count(file, H5F_OBJ_ALL) == 1);
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     make_target("external_far", NULL);
@@ -142,8 +184,10 @@ int main(int argc, char** argv) {
     check_field(file, "link/field", 4.0);
     OK(H5Fclose(near_file));
     check_field(file, "link/field", 4.0);
+    around();
     if (g_rank == 0) {
         back_and_forth();
+        into_itself();
         into_open();
     }
     MPI_Barrier(MPI_COMM_WORLD);
