@@ -237,10 +237,37 @@ Status CapturedFile::commit_from(const Object& object, long references) {
     return commit(through, weak_from_this().use_count() <= references, mine);
 }
 
+namespace {
+
+/// Does it alone keep a file open?
+bool is_last_of(const Object& object) {
+    return object.file != nullptr && object.file->uses() == 0 && object.file.use_count() == 1;
+}
+
+}  // namespace
+
 Status CapturedFile::before_close(const Object& object) {
-    const std::shared_ptr<CapturedFile>& file = object.file;
-    if (file == nullptr || file->uses() > 0 || file.use_count() > 1) return {};
-    return file->commit_from(object, 1);
+    if (!is_last_of(object)) return {};
+    return object.file->commit_from(object, 1);
+}
+
+std::unique_ptr<Object> CapturedFile::keep_for_deletion(const Object& object) {
+    if (!is_last_of(object)) return nullptr;
+    const KeepErrors keep;
+    const NativeObject native{object.under, object.kind};
+    const auto links = links_of(native);
+    if (!links.ok() || *links > 0) return nullptr;
+    auto root = object_near(object, H5I_GROUP);
+    root->under = open_root_of(native);
+    return root->under == nullptr ? nullptr : std::move(root);
+}
+
+/// All that can be lost here is the deletion, and the application's object is closed already: an
+/// error is told as a loss.
+void CapturedFile::close_last(std::unique_ptr<Object> root) {
+    const KeepErrors keep;
+    (void)before_close(*root);
+    H5VLgroup_close(root->under, root->connector, H5P_DATASET_XFER_DEFAULT, nullptr);
 }
 
 }  // namespace caesura::vol

@@ -373,6 +373,16 @@ herr_t close_natively(void* under, hid_t, hid_t transfer, void** request_slot) {
     return native_files::close(under, transfer, request_slot);
 }
 
+/// With the close degree STRONG, HDF5 closes what is open of a file when that is closed. It then
+/// deletes what has no links, which the last commit is to hold: so that is closed before.
+void close_deleted(void* under) {
+    const KeepErrors keep;
+    for (const hid_t id : native_files::open_objects(under)) {
+        const auto links = links_of({H5VLobject(id), H5Iget_type(id)});
+        while (links.ok() && *links == 0 && H5Iis_valid(id) > 0 && H5Idec_ref(id) > 0) continue;
+    }
+}
+
 /// Committed before it is closed: what cannot be written is an error while the file is still open,
 /// and a close that fails (objects are open, close degree SEMI) leaves a file that can be used.
 herr_t file_close(void* object, hid_t transfer, void** request_slot) {
@@ -390,6 +400,7 @@ herr_t file_close(void* object, hid_t transfer, void** request_slot) {
                          file->name() + ": is mounted on another file; H5Funmount it first"});
         if (file->uses() == 1) {
             if (close_linked(*file) < 0) return -1;
+            if (file->close_degree() == H5F_CLOSE_STRONG) close_deleted(closed.under);
             if (const Status others = advance_others(*file, file->held_bytes()); !others.ok())
                 return fail(others);
             const auto ended = file->end(closed, k_own_references);

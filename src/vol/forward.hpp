@@ -105,11 +105,14 @@ struct Closes<Below> {
     static herr_t call(void* object, hid_t transfer, void** request_slot) {
         return guarded([&] {
             Object* const closed = object_or_null(object);
-            if (const Status status = CapturedFile::before_close(*closed); !status.ok())
-                return fail(status);
+            auto root = CapturedFile::keep_for_deletion(*closed);
+            const Status committed = root == nullptr ? CapturedFile::before_close(*closed)
+                                                     : closed->file->commit_from(*closed, 0);
+            if (!committed.ok()) return fail(committed);
             const Request request(*closed, request_slot);
             const herr_t status = Below(closed->under, closed->connector, transfer, request_slot);
             if (status >= 0) delete closed;
+            if (root != nullptr) CapturedFile::close_last(std::move(root));
             return status;
         });
     }

@@ -52,6 +52,18 @@ std::string key_of_token(const H5O_token_t& token) {
     return {reinterpret_cast<const char*>(&token), sizeof token};
 }
 
+Result<unsigned> links_of(const NativeObject& object) {
+    auto info = info_of(object);
+    if (!info.ok()) return info.status();
+    return info->rc;
+}
+
+void* open_root_of(const NativeObject& object) {
+    const H5VL_loc_params_t location = itself(object.kind);
+    return H5VLgroup_open(object.under, &location, native_connector(), "/",
+                          H5P_GROUP_ACCESS_DEFAULT, H5P_DATASET_XFER_DEFAULT, nullptr);
+}
+
 Result<unsigned long> file_number_of(const NativeObject& object) {
     auto info = info_of(object);
     if (!info.ok()) return info.status();

@@ -19,6 +19,11 @@ Result<H5O_token_t> token_of(const NativeObject& object);
 /// For maps, and to be sent: its bytes.
 std::string key_of_token(const H5O_token_t& token);
 
+/// How many hard links lead to an object; of an attribute, to the one that has it. Errors:
+/// internal.
+Result<unsigned> links_of(const NativeObject& object);
+/// The root group of its file, opened; null with HDF5's errors.
+void* open_root_of(const NativeObject& object);
 /// HDF5's number of the open file that an object lies in; not the same on all ranks. Errors:
 /// internal.
 Result<unsigned long> file_number_of(const NativeObject& object);

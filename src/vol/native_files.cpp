@@ -48,16 +48,18 @@ std::vector<Use>& left_open() {
     return files;
 }
 
-bool has_open_objects(void* under) {
+constexpr unsigned k_objects = H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
+
+std::size_t count_open_objects(void* under) {
     const KeepErrors keep;
     std::size_t count = 0;
     H5VL_file_get_args_t args{};
     args.op_type = H5VL_FILE_GET_OBJ_COUNT;
-    args.args.get_obj_count.types =
-        H5F_OBJ_DATASET | H5F_OBJ_GROUP | H5F_OBJ_DATATYPE | H5F_OBJ_ATTR;
+    args.args.get_obj_count.types = k_objects;
     args.args.get_obj_count.count = &count;
-    return H5VLfile_get(under, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) >= 0 &&
-           count > 0;
+    const herr_t asked =
+        H5VLfile_get(under, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr);
+    return asked < 0 ? 0 : count;
 }
 
 struct Search {
@@ -100,7 +102,7 @@ void note_again(void* under, void* before) {
 }
 
 herr_t close(void* under, hid_t transfer, void** request_slot) {
-    const bool is_left_open = has_open_objects(under);
+    const bool is_left_open = count_open_objects(under) > 0;
     const herr_t status = H5VLfile_close(under, native_connector(), transfer, request_slot);
     const auto found = uses().find(under);
     if (status < 0 || found == uses().end()) return status;
@@ -122,6 +124,20 @@ std::string path_of(unsigned long number) {
     for (const auto& [under, use] : uses())
         if (use.number == number) return use.path;
     return {};
+}
+
+std::vector<hid_t> open_objects(void* under) {
+    std::vector<hid_t> ids(count_open_objects(under));
+    if (ids.empty()) return ids;
+    const KeepErrors keep;
+    std::size_t count = 0;
+    H5VL_file_get_args_t args{};
+    args.op_type = H5VL_FILE_GET_OBJ_IDS;
+    args.args.get_obj_ids = {k_objects, ids.size(), ids.data(), &count};
+    if (H5VLfile_get(under, native_connector(), &args, H5P_DATASET_XFER_DEFAULT, nullptr) < 0)
+        count = 0;
+    ids.resize(count);
+    return ids;
 }
 
 }  // namespace caesura::vol::native_files

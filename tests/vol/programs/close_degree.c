@@ -50,11 +50,32 @@ static void strong(void) {
     CHECK(H5Iis_valid(group) == 0);
 }
 
+/* An object without links is deleted when it is closed, here as the last one of its file: the group
+ * that it holds has one link less then. */
+static void deleted(H5F_close_degree_t degree) {
+    hid_t file = open_with(degree, false);
+    hid_t kept = OK(H5Gcreate2(file, "kept", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t gone = OK(H5Gcreate2(file, "gone", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    OK(H5Lcreate_hard(file, "kept", gone, "again", H5P_DEFAULT, H5P_DEFAULT));
+    OK(H5Gclose(kept));
+    OK(H5Ldelete(file, "gone", H5P_DEFAULT));
+    OK(H5Fclose(file));
+    if (degree == H5F_CLOSE_WEAK) OK(H5Gclose(gone));
+    file = open_with(degree, false);
+    H5O_info2_t info;
+    OK(H5Oget_info_by_name3(file, "kept", &info, H5O_INFO_BASIC, H5P_DEFAULT));
+    CHECK(info.rc == 1);
+    OK(H5Ldelete(file, "kept", H5P_DEFAULT));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     semi();
     weak();
     strong();
+    deleted(H5F_CLOSE_WEAK);
+    deleted(H5F_CLOSE_STRONG);
     hid_t file = open_with(H5F_CLOSE_SEMI, false);
     const char* names[] = {"semi", "weak", "strong"};
     for (int i = 0; i < 3; ++i) {
