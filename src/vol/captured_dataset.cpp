@@ -252,7 +252,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     bool ok = dataset.creation().ok() && prepared.creation.ok() && prepared.access.ok();
     // Nobody but HDF5 runs them, which would need each chunk whole on one process.
     if (drops_filters) ok = ok && H5Premove_filter(prepared.creation.get(), H5Z_FILTER_ALL) >= 0;
-    if (!shares_list && plain && !facts.external && (drops_filters || facts.filters == 0))
+    if (!file.alone() && !shares_list && plain && !facts.external &&
+        (drops_filters || facts.filters == 0))
         ok = ok && allocate_at_once(prepared.creation.get());
     if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
     note_restrictions(dataset, creation, file.shared());

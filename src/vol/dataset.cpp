@@ -309,7 +309,7 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
                                       space, prepared->creation.get(), prepared->access.get(),
                                       transfer, request_slot);
         };
-        made->under = at.file->filling(create, prepared->has_defaults);
+        made->under = at.file->filling(create, !at.file->alone() && prepared->has_defaults);
         if (made->under == nullptr) return nullptr;
         Status status;
         if (block_of(*made) != nullptr) status = adopt_blocks(*made, space, prepared->filtered);
