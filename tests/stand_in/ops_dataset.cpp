@@ -191,9 +191,11 @@ void resize(Step& step) {
         if (grows && step.draw.chance(80)) now[axis] = std::min(now[axis], most[axis]);
     }
     keep_small(now, before);
-    // HDF5 1.14.5 forgets fill values of arrays in chunks that reach beyond the extent.
-    const hid_t type = step.own(H5Dget_type(dataset->id[step.world.leader()]));
-    if (H5Tget_class(type) == H5T_ARRAY) {
+    // HDF5 1.14.5 forgets fill values of such datasets in chunks that reach beyond the extent.
+    const hid_t list = step.own(H5Dget_create_plist(dataset->id[step.world.leader()]));
+    H5D_alloc_time_t when = H5D_ALLOC_TIME_DEFAULT;
+    H5Pget_alloc_time(list, &when);
+    if (H5Pget_layout(list) == H5D_CHUNKED && when == H5D_ALLOC_TIME_LATE) {
         step.applies = false;
         return;
     }
@@ -297,10 +299,8 @@ void ask_storage(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
     if (dataset == nullptr) return;
     step.code("/* H5Dget_storage_size, _space_status, _offset of {} */", dataset->name);
-    // One process alone allocates later than the connector does; of several ranks' file it tells
-    // what is committed.
-    const bool alike =
-        !step.world.setting.blocks && step.world.setting.mpio && step.world.ranks == 1;
+    // Of several ranks' file it tells what is committed.
+    const bool alike = !step.world.setting.blocks && step.world.ranks == 1;
     step.both([&](Side& side) {
         const hid_t id = side.of(*dataset);
         const hsize_t bytes = H5Dget_storage_size(id);

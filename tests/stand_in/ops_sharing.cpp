@@ -59,6 +59,15 @@ void make_virtual(Step& step) {
     step.world.unflushed = true;  // others may not know of it yet
 }
 
+/// The connector does not capture such a file.
+bool is_left_to_hdf5(Step& step, hid_t file) {
+    unsigned intent = H5F_ACC_RDWR;
+    hsize_t user_block = 0;
+    H5Fget_intent(file, &intent);
+    H5Pget_userblock(step.own(H5Fget_create_plist(file)), &user_block);
+    return intent == H5F_ACC_RDONLY || user_block > 0;
+}
+
 /// Another file at a group of this one; taken off again, with something looked up between.
 void mount(Step& step) {
     Handle *const at = step.pick({Kind::file}), *const child = step.pick({Kind::file});
@@ -67,6 +76,7 @@ void mount(Step& step) {
         return;
     }
     const std::string group = some_name(step.draw), name = group + "/" + some_name(step.draw);
+    if (is_left_to_hdf5(step, at->id[step.world.leader()])) step.fact("left to HDF5");
     step.code(
         "H5Fmount({0}, \"{1}\", {2}, H5P_DEFAULT); H5Lexists({0}, \"{3}\", H5P_DEFAULT); "
         "H5Funmount({0}, \"{1}\");",
