@@ -65,16 +65,16 @@ void shuffle(std::size_t value_bytes, FilterBuffer& buffer) {
     buffer = std::move(out);
 }
 
-/// @return  false: no smaller; the buffer is as it was.
-bool deflate(int level, FilterBuffer& buffer) {
+/// @return  false: longer than `most_bytes`; the buffer is as it was.
+bool deflate(int level, std::size_t most_bytes, FilterBuffer& buffer) {
     const std::unique_ptr<libdeflate_compressor, decltype(&libdeflate_free_compressor)> coder(
         libdeflate_alloc_compressor(level), &libdeflate_free_compressor);
     if (!coder) throw std::bad_alloc();
-    FilterBuffer out(buffer.bytes().size());
+    FilterBuffer out(most_bytes);
     const std::size_t n =
         libdeflate_zlib_compress(coder.get(), buffer.bytes().data(), buffer.bytes().size(),
                                  out.bytes().data(), out.bytes().size());
-    if (n == 0 || n >= buffer.bytes().size()) return false;
+    if (n == 0) return false;
     out.cut(n);
     buffer = std::move(out);
     return true;
@@ -142,7 +142,8 @@ bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std
     return true;
 }
 
-bool encode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, FilterBuffer& buffer) {
+bool encode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std::size_t most_bytes,
+                    FilterBuffer& buffer) {
     if (filter_id == k_fletcher32_id) {
         append_fletcher32(buffer);
         return true;
@@ -150,7 +151,8 @@ bool encode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, Fil
     if (cd_values.empty()) return false;
     constexpr unsigned k_highest_level = 9;
     if (filter_id == k_deflate_id)
-        return cd_values[0] <= k_highest_level && deflate(static_cast<int>(cd_values[0]), buffer);
+        return cd_values[0] <= k_highest_level &&
+               deflate(static_cast<int>(cd_values[0]), most_bytes, buffer);
     if (filter_id != k_shuffle_id || cd_values[0] == 0) return false;
     if (cd_values[0] > 1) shuffle(cd_values[0], buffer);
     return true;

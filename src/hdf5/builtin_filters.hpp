@@ -20,8 +20,9 @@ bool is_builtin(unsigned filter_id);
 bool decode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std::size_t most_bytes,
                     FilterBuffer& buffer);
 
-/// The other way. false: the filter makes nothing of it (deflate that does not help, parameters
-/// that are none), and the buffer is as it was. Throws std::bad_alloc.
-bool encode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, FilterBuffer& buffer);
+/// The other way. false: the filter makes nothing of it (deflate that needs more than `most_bytes`,
+/// parameters that are none), and the buffer is as it was. Throws std::bad_alloc.
+bool encode_builtin(unsigned filter_id, std::span<const unsigned> cd_values, std::size_t most_bytes,
+                    FilterBuffer& buffer);
 
 }  // namespace caesura::hdf5

@@ -18,6 +18,7 @@ namespace caesura::hdf5 {
 namespace {
 
 constexpr std::string_view k_pipeline = "pipeline";
+constexpr std::size_t k_growth_bytes = 32;  // of a chunk that its filters make longer
 constexpr std::size_t k_most_filters = 32;  // HDF5's mask has a bit for each
 
 struct Stage {
@@ -60,12 +61,6 @@ Result<Stage> find_stage(const FilterSpec& filter) {
     return stage;
 }
 
-/// A chunk that nothing makes smaller keeps it; the application asked for it.
-bool is_checksum(const Stage& stage) { return stage.filter.builtin_id == k_fletcher32_id; }
-bool keeps_size(const Stage& stage) {
-    return is_checksum(stage) || stage.filter.builtin_id == k_shuffle_id;
-}
-
 class PipelineCodec final : public BlockCodec {
   public:
     PipelineCodec(std::vector<FilterSpec> pipeline, std::vector<Stage> stages, DType dtype,
@@ -105,25 +100,21 @@ class PipelineCodec final : public BlockCodec {
         if (chunk.size() != raw_bytes_)
             return Status(StatusCode::invalid_argument,
                           fmt::format("a chunk has {} bytes, not {}", raw_bytes_, chunk.size()));
-        const bool may_shrink = !std::all_of(stages_.begin(), stages_.end(), keeps_size);
-        EncodedBlock block =
-            run_stages(chunk, [&](const Stage& stage) { return stage.lossless || !exactly; });
-        if (!may_shrink || block.bytes.size() < raw_bytes_) return block;
-        EncodedBlock raw = run_stages(chunk, is_checksum);
-        return raw.bytes.size() <= block.bytes.size() ? std::move(raw) : std::move(block);
+        return run_stages(chunk, exactly);
     } catch (const std::bad_alloc&) {
         return Status(StatusCode::no_space,
                       fmt::format("no memory for a block of {} bytes", raw_bytes_));
     }
 
-    /// @param is_wanted  of a stage: may it run?
-    template <class IsWanted>
-    EncodedBlock run_stages(std::span<const std::byte> chunk, IsWanted is_wanted) const {
+    /// A chunk that does not shrink goes through the filters all the same, as with HDF5. A mask
+    /// would be a danger: HDF5 1.14.5 leaves it as it was when it stores a chunk anew that then has
+    /// the same length, and may take it from what it remembers of the chunk before that.
+    EncodedBlock run_stages(std::span<const std::byte> chunk, bool exactly) const {
         EncodedBlock block;
         FilterBuffer buffer(chunk);
         bool lossless = true;
         for (std::size_t i = 0; i < stages_.size(); ++i) {
-            const bool done = is_wanted(stages_[i]) && apply(stages_[i], chunk, buffer);
+            const bool done = (stages_[i].lossless || !exactly) && apply(stages_[i], chunk, buffer);
             if (!done) block.filter_mask |= std::uint32_t{1} << i;
             lossless = lossless && (!done || stages_[i].lossless);
         }
@@ -134,8 +125,11 @@ class PipelineCodec final : public BlockCodec {
 
     /// @return  false: the buffer is as it was.
     bool apply(const Stage& stage, std::span<const std::byte> chunk, FilterBuffer& buffer) const {
+        // A place in the file is reserved for no more.
+        const std::size_t most_bytes = raw_bytes_ + k_growth_bytes;
         if (stage.filter.plugin == nullptr)
-            return encode_builtin(stage.filter.builtin_id, stage.filter.cd_values, buffer);
+            return encode_builtin(stage.filter.builtin_id, stage.filter.cd_values, most_bytes,
+                                  buffer);
         // What such filters mistreat can end the process: see may_encode().
         const bool floats = dtype_ == DType::float32 || dtype_ == DType::float64;
         if (stage.traits.screened &&
@@ -144,9 +138,7 @@ class PipelineCodec final : public BlockCodec {
             return false;
         FilterBuffer tried(std::as_const(buffer).bytes());
         if (!stage.filter.apply(Direction::encode, stage.filter.cd_values, tried)) return false;
-        // A place in the file is reserved for no more.
-        constexpr std::size_t k_growth_bytes = 32;
-        if (tried.bytes().size() > raw_bytes_ + k_growth_bytes) return false;
+        if (tried.bytes().size() > most_bytes) return false;
         buffer = std::move(tried);
         return true;
     }

@@ -2,8 +2,9 @@
 // shuffle and fletcher32, done here without HDF5, and filters of plugins.
 //
 // Invariants:
-//  - What a filter does not make of a chunk (deflate that does not help, a plugin that fails) the
-//    chunk's filter mask says, as with HDF5.
+//  - A chunk goes through its filters whether they make it smaller or not, as with HDF5. What a
+//    filter does not make of it (deflate that makes it longer than a place in the file is, a plugin
+//    that fails) the chunk's filter mask says.
 //  - No error is promised: what is lossy is what the application asked for. encode_exactly() leaves
 //    out the filters that are not known to be lossless.
 #pragma once
@@ -16,6 +17,9 @@ namespace caesura::hdf5 {
 /// the filters.
 CodecSpec pipeline_spec(std::span<const FilterSpec> filters);
 bool is_pipeline(const CodecSpec& spec);
+
+/// Deflate never makes chunks of so many bytes or fewer too long.
+inline constexpr std::size_t k_always_deflated_bytes = std::size_t{256} << 10;
 
 /// Can threads that call no HDF5 run the filter? Looks for its plugin: only from the thread that
 /// owns HDF5. Errors: unsupported (built into HDF5 alone, or no plugin).

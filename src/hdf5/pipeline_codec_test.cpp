@@ -104,7 +104,7 @@ TEST_F(PipelineCodecInFile, deflate_alone_is_read_by_stock_hdf5) {
     for (const unsigned level : {0U, 1U, 6U, 9U}) {
         H5Premove_filter(creation_, H5Z_FILTER_ALL);
         H5Pset_deflate(creation_, level);
-        round_trip(false, level == 0 ? 1 : 0);
+        round_trip(false, 0);
     }
 }
 
@@ -115,26 +115,21 @@ TEST_F(PipelineCodecInFile, shuffle_deflate_and_checksum_are_read_by_stock_hdf5)
     round_trip(false, 0);
 }
 
-TEST_F(PipelineCodecInFile, a_chunk_that_does_not_shrink_keeps_its_checksum_alone) {
+// Goal: no mask. HDF5 forgets to change one where it stores a chunk anew at the same length.
+TEST_F(PipelineCodecInFile, a_chunk_that_does_not_shrink_goes_through_all_filters) {
     H5Pset_shuffle(creation_);
+    round_trip(true, 0);
     H5Pset_deflate(creation_, 4);
-    round_trip(true, 0b11);
-    H5Pset_fletcher32(creation_);
-    round_trip(true, 0b011);
-}
-
-TEST_F(PipelineCodecInFile, shuffle_without_anything_that_could_shrink_is_done) {
-    H5Pset_shuffle(creation_);
     round_trip(true, 0);
     H5Pset_fletcher32(creation_);
     round_trip(true, 0);
 }
 
-TEST_F(PipelineCodecInFile, a_plugin_that_makes_a_chunk_longer_is_skipped) {
+TEST_F(PipelineCodecInFile, a_plugin_may_make_a_chunk_a_little_longer) {
     CAESURA_NEEDS_PLUGINS();
     const unsigned level = 3;
     H5Pset_filter(creation_, k_zstd_id, H5Z_FLAG_MANDATORY, 1, &level);
-    round_trip(true, 1);
+    round_trip(true, 0);
 }
 
 TEST_F(PipelineCodecInFile, a_plugin_behind_shuffle_is_read_by_stock_hdf5) {

@@ -101,7 +101,8 @@ Status settle_for(const Transfer<void*>& call, bool collective) {
     return {};
 }
 
-/// Before HDF5 itself writes into the sources of a virtual dataset: what waits for them is older.
+/// Before HDF5 itself writes into the sources of a virtual dataset: what waits for them is older,
+/// and so are their chunks that were decoded.
 Status settle_for_sources(const Transfer<const void*>& call) {
     for (std::size_t i = 0; i < call.count; ++i) {
         const Object& dataset = call.object(i);
@@ -112,6 +113,7 @@ Status settle_for_sources(const Transfer<const void*>& call) {
                         ": several ranks cannot write through a virtual dataset; "
                         "write its sources"};
         if (Status status = dataset.file->settle(through(dataset)); !status.ok()) return status;
+        if (BlockIo* const blocks = dataset.file->blocks_or_null()) blocks->release();
     }
     return {};
 }

@@ -85,11 +85,15 @@ std::vector<std::string> candidates_of(const Link& link, const std::string& pare
 }
 
 /// A target that is captured and open is used once more, with its own list: what lies in the file
-/// system is not what it holds. HDF5 wants the degree WEAK, and refuses files of another one.
-Handle access_of(const CapturedFile& open) {
-    Handle list(H5Pcopy(open.access()), H5Pclose);
-    if (open.alone() && H5Pset_fclose_degree(list.get(), H5F_CLOSE_WEAK) < 0) return {};
-    return list;
+/// system is not what it holds. One that one process has must fit the link's `list`, as HDF5 wants.
+Handle access_of(const CapturedFile& open, hid_t list) {
+    Handle copy(H5Pcopy(open.access()), H5Pclose);
+    hbool_t evicts = 0;
+    if (open.alone() &&
+        (H5Pset_fclose_degree(copy.get(), H5F_CLOSE_WEAK) < 0 ||
+         H5Pget_evict_on_close(list, &evicts) < 0 || H5Pset_evict_on_close(copy.get(), evicts) < 0))
+        return {};
+    return copy;
 }
 
 /// Does `from` hold `to` open, because its links led there? Then a link back must not hold `from`:
@@ -214,8 +218,9 @@ Result<hid_t> follow(const Link& link, hid_t group, hid_t access) {
             if (Status status = may_enter(parent, *open); !status.ok()) return status;
         // The connector stays in the list: HDF5 takes all files of one name for the first's.
         const NothingCaptured natively(!holds);
-        Handle file = open != nullptr ? open_quietly(path, flags, access_of(*open).get())
-                                      : open_quietly(path, flags, list.get());
+        Handle file = open != nullptr
+                          ? open_quietly(path, flags, access_of(*open, list.get()).get())
+                          : open_quietly(path, flags, list.get());
         if (!file.ok()) continue;
         H5O_info2_t info{};
         const bool captured = H5Oget_info3(file.get(), &info, H5O_INFO_BASIC) >= 0 &&

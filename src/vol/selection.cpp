@@ -1,8 +1,12 @@
 #include "vol/selection.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 #include "store/hdf5_handle.hpp"
 #include "vol/strided_copy.hpp"
@@ -40,6 +44,8 @@ bool read_combs(hid_t space, Selection& selection) {
 Status read_runs(hid_t space, Selection& selection) {
     constexpr std::size_t k_at_once = 1024;
     std::vector<Run>& runs = selection.runs;
+    const std::uint64_t extent = std::accumulate(selection.dims.begin(), selection.dims.end(),
+                                                 std::uint64_t{1}, std::multiplies<>());
     const store::Handle iterator(H5Ssel_iter_create(space, 1, 0), H5Ssel_iter_close);
     std::array<hsize_t, k_at_once> offsets;
     std::array<std::size_t, k_at_once> lengths;
@@ -50,6 +56,12 @@ Status read_runs(hid_t space, Selection& selection) {
             return store::hdf5_error(StatusCode::internal, "going through a selection");
         if (values == 0) return {StatusCode::internal, "a selection ends early"};
         for (std::size_t i = 0; i < found; ++i) {
+            if (offsets[i] > extent || lengths[i] > extent - offsets[i])
+                return {StatusCode::invalid_argument,
+                        fmt::format("a selection of HDF5's leads beyond its extent, to element {} "
+                                    "of {}; some unions of hyperslabs do (HDF5 1.14.5): select "
+                                    "their parts one after the other",
+                                    offsets[i] + lengths[i] - 1, extent)};
             if (!runs.empty() && runs.back().begin + runs.back().length == offsets[i])
                 runs.back().length += lengths[i];
             else

@@ -1,6 +1,7 @@
 #include "spaces.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace stand_in {
@@ -129,6 +130,19 @@ Extent some_extent(Step& step, int axes) {
     return extent;
 }
 
+/// Some unions of HDF5 1.14.5 count more elements than they have, and lead beyond the extent.
+bool is_miscounted(hid_t space) {
+    std::array<hsize_t, H5S_MAX_RANK> start, stride, count, block;
+    if (H5Sis_regular_hyperslab(space) <= 0 ||
+        H5Sget_regular_hyperslab(space, start.data(), stride.data(), count.data(), block.data()) <
+            0)
+        return false;
+    hsize_t elements = 1;
+    for (int axis = 0; axis < H5Sget_simple_extent_ndims(space); ++axis)
+        elements *= count[static_cast<std::size_t>(axis)] * block[static_cast<std::size_t>(axis)];
+    return elements != static_cast<hsize_t>(H5Sget_select_npoints(space));
+}
+
 Region some_region(Step& step, Draw& mine, const Dims& dims, Part part) {
     Region region;
     region.id = step.own(H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr));
@@ -157,6 +171,7 @@ Region some_region(Step& step, Draw& mine, const Dims& dims, Part part) {
                 {H5S_SELECT_OR, H5S_SELECT_OR, H5S_SELECT_XOR, H5S_SELECT_NOTB, H5S_SELECT_AND});
             if (!is_empty(box)) code += " " + select(region.id, name, how, box);
         }
+        if (is_miscounted(region.id)) code += " " + select(region.id, name, H5S_SELECT_SET, box);
     }
     step.code("{}", code);
     return region;

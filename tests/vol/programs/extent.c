@@ -224,6 +224,37 @@ static void cut_with_filters(void) {
     OK(H5Fclose(file));
 }
 
+/* Chunks that deflate does not make smaller are cut, and HDF5 stores them anew: many at the length
+ * that their values have, which it must not take for values. */
+static void cut_noise(void) {
+    enum { k_rows = 600, k_columns = 5, k_left = 4 };
+    const hsize_t dims[2] = {k_rows, k_columns}, chunk[2] = {3, k_columns};
+    const hsize_t most[2] = {H5S_UNLIMITED, H5S_UNLIMITED}, fewer[2] = {k_rows, k_left};
+    hid_t file = OK(H5Fcreate(path_of("cut_noise"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t creation = chunked(2, chunk), space = OK(H5Screate_simple(2, dims, most));
+    OK(H5Pset_deflate(creation, 4));
+    hid_t dataset =
+        OK(H5Dcreate2(file, "y", H5T_NATIVE_UINT8, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    static unsigned char values[k_rows][k_columns], read[k_rows][k_left];
+    unsigned random = 1;
+    for (int i = 0; i < k_rows * k_columns; ++i) {
+        random = random * 1103515245 + 12345;
+        values[i / k_columns][i % k_columns] = random >> 16 & 1 ? 255 : random >> 24 & 3;
+    }
+    OK(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    OK(H5Dset_extent(dataset, fewer));
+    OK(H5Sclose(space));
+    OK(H5Pclose(creation));
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+    file = OK(H5Fopen(path_of("cut_noise"), H5F_ACC_RDONLY, H5P_DEFAULT));
+    dataset = OK(H5Dopen2(file, "y", H5P_DEFAULT));
+    OK(H5Dread(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, read));
+    for (int i = 0; i < k_rows; ++i) CHECK(memcmp(read[i], values[i], k_left) == 0);
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("extent");
@@ -244,5 +275,6 @@ int main(int argc, char** argv) {
     OK(H5Fclose(file));
     if (g_rank == 0) regrown();
     if (g_rank == 0) cut_with_filters();
+    if (g_rank == 0) cut_noise();
     return finish();
 }
