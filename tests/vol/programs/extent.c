@@ -227,7 +227,7 @@ static void cut_with_filters(void) {
 /* Chunks that deflate does not make smaller are cut, and HDF5 stores them anew: many at the length
  * that their values have, which it must not take for values. */
 static void cut_noise(void) {
-    enum { k_rows = 600, k_columns = 5, k_left = 4 };
+    enum { k_rows = 6000, k_columns = 5, k_left = 4 };
     const hsize_t dims[2] = {k_rows, k_columns}, chunk[2] = {3, k_columns};
     const hsize_t most[2] = {H5S_UNLIMITED, H5S_UNLIMITED}, fewer[2] = {k_rows, k_left};
     hid_t file = OK(H5Fcreate(path_of("cut_noise"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
