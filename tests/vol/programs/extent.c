@@ -239,7 +239,7 @@ static void cut_noise(void) {
     unsigned random = 1;
     for (int i = 0; i < k_rows * k_columns; ++i) {
         random = random * 1103515245 + 12345;
-        values[i / k_columns][i % k_columns] = random >> 16 & 1 ? 255 : random >> 24 & 3;
+        values[i / k_columns][i % k_columns] = random >> 16 & 1 ? 255 : 0;
     }
     OK(H5Dwrite(dataset, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     OK(H5Dset_extent(dataset, fewer));
