@@ -52,11 +52,19 @@ static void copy_that_grows_along_a_later_axis(hid_t file) {
           transfers = transfer(H5FD_MPIO_COLLECTIVE);
     OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
     OK(H5Dwrite(dataset, H5T_NATIVE_FLOAT, memory, space, transfers, values + begin * 36));
-    herr_t copied;
-    H5E_BEGIN_TRY { copied = H5Ocopy(file, "grows", file, "grown", H5P_DEFAULT, H5P_DEFAULT); }
-    H5E_END_TRY
-    if (copied >= 0) {
-        hid_t copy = OK(H5Dopen2(file, "grown", H5P_DEFAULT));
+    for (int in_group = 0; in_group < 2; ++in_group) {
+        if (in_group) {
+            OK(H5Gclose(OK(H5Gcreate2(file, "with", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
+            OK(H5Lmove(file, "grows", file, "with/grows", H5P_DEFAULT, H5P_DEFAULT));
+        }
+        herr_t copied;
+        H5E_BEGIN_TRY {
+            copied =
+                H5Ocopy(file, in_group ? "with" : "grows", file, "grown", H5P_DEFAULT, H5P_DEFAULT);
+        }
+        H5E_END_TRY
+        if (copied < 0) continue;
+        hid_t copy = OK(H5Dopen2(file, in_group ? "grown/grows" : "grown", H5P_DEFAULT));
         OK(H5Dread(copy, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, transfers, read));
         CHECK(memcmp(read, values, sizeof values) == 0);
         OK(H5Dclose(copy));
