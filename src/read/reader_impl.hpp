@@ -24,7 +24,7 @@ struct Reader::Impl {
     std::string path;
     ReaderOptions options;
     std::unique_ptr<Communicator> comm;  // null: not collective
-    const base::Process process;
+    const base::Process process{};
     /// Errors: cancelled (a forked child asks; the other ranks do not know it).
     Status check_process() const {
         return comm == nullptr ? Status{} : process.check(path + ": the Reader of several ranks");
