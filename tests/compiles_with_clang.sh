@@ -7,9 +7,12 @@
 set -euo pipefail
 source=$1 build=$2
 tests=("${@:3}") libraries=(caesura_shared h5caesura) sets=
+parts=(-DCAESURA_CODEC_ONLY=OFF -DCAESURA_MPI=OFF -DCAESURA_SERVICE=OFF -DCAESURA_FORTRAN=OFF
+       -DCAESURA_LAB=OFF -DCAESURA_MINIAPPS=OFF)
 if [ -z "${CAESURA_NIGHTLY:-}" ]; then
     # Kernels are compiled once per instruction set, which is most of the time.
     tests=("$3") libraries=(caesura_codec) sets=" -DHWY_COMPILE_ONLY_STATIC"
+    parts=(-DCAESURA_CODEC_ONLY=ON)
     if grep -qw avx2 /proc/cpuinfo; then sets+=" -march=x86-64-v3"; fi
 fi
 if ! command -v clang++ >/dev/null; then
@@ -19,8 +22,7 @@ fi
 # -O0: half of the time. The codec's kernels keep the optimisation that they ask for.
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
     -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O0 -DNDEBUG$sets" -DCMAKE_COMPILE_WARNING_AS_ERROR=ON \
-    -DCAESURA_MPI=OFF -DCAESURA_SERVICE=OFF -DCAESURA_FORTRAN=OFF -DCAESURA_LAB=OFF \
-    -DCAESURA_MINIAPPS=OFF >"$build.log" 2>&1 || { tail -20 "$build.log"; exit 1; }
+    "${parts[@]}" >"$build.log" 2>&1 || { tail -20 "$build.log"; exit 1; }
 cmake --build "$build" --target "${libraries[@]}" "${tests[@]##*/}" >>"$build.log" 2>&1 ||
     { tail -40 "$build.log"; exit 1; }
 for test in "${tests[@]}"; do
