@@ -498,7 +498,7 @@ TEST_F(WriterAppendSeries, makes_a_file_without_dumps_anew) {
 // openPMD's file-based encoding says that a file has one dump: it must stay true.
 TEST_F(WriterAppendSeries, keeps_one_dump_in_each_file_of_that_encoding) {
     write({0, 1}, of_each(1));
-    const auto refusal = [this](const std::string& path, const WriterOptions& options) {
+    const auto refusal = [](const std::string& path, const WriterOptions& options) {
         const Status status = Writer::open(path, nullptr, options).status();
         EXPECT_EQ(status.code(), StatusCode::invalid_argument);
         return status.message();

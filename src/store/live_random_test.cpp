@@ -198,7 +198,8 @@ class Application {
     /// write the same bytes between two takes, none is the last.
     void rewrite(const std::string& name, Model::Group& group) {
         if (group.integers.empty()) return;
-        auto& [path, values] = *group.integers.begin();
+        const std::string& path = group.integers.begin()->first;
+        auto& values = group.integers.begin()->second;
         const int base = pick(1 << 20);
         const hsize_t stride = 7, begin = stride * static_cast<hsize_t>(pick(3));
         const hsize_t n = (values.size() - begin - 1) / stride;

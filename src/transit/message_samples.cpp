@@ -314,7 +314,8 @@ DatasetCodec RandomMessages::codec() {
     codec.missing.resize(below(4));
     for (std::uint64_t& bits : codec.missing) bits = any();
     std::ranges::sort(codec.missing);
-    codec.missing.erase(std::ranges::unique(codec.missing).begin(), codec.missing.end());
+    codec.missing.erase(std::unique(codec.missing.begin(), codec.missing.end()),
+                        codec.missing.end());
     return codec;
 }
 
