@@ -73,9 +73,45 @@ static void virtual_over_parts(void) {
     OK(H5Fclose(file));
 }
 
+/* One process. What was written through a virtual dataset is what its source says, also where a
+ * part of a chunk has been read before. */
+static void written_through(void) {
+    enum { k_all = 8192, k_first = 100, k_few = 50 };
+    const hsize_t dims[1] = {k_all}, chunk[1] = {1024}, first[1] = {k_first}, few[1] = {k_few};
+    hid_t file = OK(H5Fcreate(path_of("through"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    hid_t creation = OK(H5Pcreate(H5P_DATASET_CREATE)), space = OK(H5Screate_simple(1, dims, NULL));
+    OK(H5Pset_chunk(creation, 1, chunk));
+    hid_t source = make_dataset(file, "source", H5T_IEEE_F64LE, 1, dims, creation);
+    OK(H5Pclose(creation));
+    creation = OK(H5Pcreate(H5P_DATASET_CREATE));
+    OK(H5Pset_virtual(creation, space, ".", "/source", space));
+    hid_t through =
+        OK(H5Dcreate2(file, "through", H5T_IEEE_F64LE, space, H5P_DEFAULT, creation, H5P_DEFAULT));
+    hid_t memory = OK(H5Screate_simple(1, few, NULL));
+    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, first, NULL, few, NULL));
+    static double values[k_all];
+    for (int i = 0; i < k_all; ++i) values[i] = i;
+    OK(H5Dwrite(source, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    OK(H5Fflush(file, H5F_SCOPE_LOCAL));
+    for (int round = 0; round < 3; ++round) {
+        double part[k_few];
+        OK(H5Dread(source, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, part));
+        for (int i = 0; i < k_few; ++i) CHECK(near(part[i], (round + 1.0) * (k_first + i)));
+        for (int i = 0; i < k_few; ++i) part[i] = (round + 2.0) * (k_first + i);
+        OK(H5Dwrite(through, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, part));
+    }
+    OK(H5Pclose(creation));
+    OK(H5Sclose(memory));
+    OK(H5Sclose(space));
+    OK(H5Dclose(through));
+    OK(H5Dclose(source));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     mounted();
     virtual_over_parts();
+    if (g_rank == 0) written_through();
     return finish();
 }
