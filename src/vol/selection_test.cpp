@@ -273,5 +273,25 @@ TEST(Selection, coordinates_count_where_extents_differ) {
     EXPECT_EQ(selected.boxes[2].box, (Box{{4, 6}, {1, 1}}));
 }
 
+/// HDF5 1.14.5 makes such a union of these two, which overlap. A version that does it right has all
+/// of its elements inside.
+TEST(Selection, a_union_that_hdf5_leads_beyond_the_extent_is_refused) {
+    const Shape dims{36, 21};
+    const Handle space = space_of(dims);
+    const hsize_t one_begin[] = {19, 12}, one_extent[] = {2, 5};
+    const hsize_t begin[] = {7, 12}, stride[] = {3, 1}, count[] = {10, 5}, block[] = {2, 1};
+    H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, one_begin, nullptr, one_extent, nullptr);
+    H5Sselect_hyperslab(space.get(), H5S_SELECT_OR, begin, stride, count, block);
+    const auto selection = selection_of(space.get());
+    if (selection.ok()) {
+        hsize_t low[2], high[2];
+        H5Sget_select_bounds(space.get(), low, high);
+        EXPECT_EQ(high[0], 35u);
+        return;
+    }
+    EXPECT_EQ(selection.status().code(), StatusCode::invalid_argument);
+    EXPECT_NE(selection.status().message().find("beyond its extent"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace caesura::vol
