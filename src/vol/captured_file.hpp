@@ -187,9 +187,10 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// file open whose identifiers are all closed (close degree WEAK), what came since is
     /// committed.
     static Status before_close(const Object& object);
-    /// To be called before that: HDF5 deletes an object without links when it is closed, which such
-    /// a commit must hold. Null if there is no such commit, or the object has links; else the root
-    /// group, which keeps the file open: to be closed by close_last() after the object.
+    /// To be called before that: HDF5 deletes a group without links, and lets go what it holds,
+    /// when it is closed, or the last of its attributes, which such a commit must know of. Null if
+    /// there is no such commit, or the group has links; else the root group, which keeps the file
+    /// open: to be closed by close_last() after the object.
     static std::unique_ptr<Object> keep_for_deletion(const Object& object);
     static void close_last(std::unique_ptr<Object> root);
     /// Flush what HDF5 has of the file, through any object of it, and commit.

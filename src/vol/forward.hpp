@@ -111,8 +111,11 @@ struct Closes<Below> {
             if (!committed.ok()) return fail(committed);
             const Request request(*closed, request_slot);
             const herr_t status = Below(closed->under, closed->connector, transfer, request_slot);
-            if (status >= 0) delete closed;
+            if (status < 0) return status;
+            closed->file.reset();
+            // The library still lists the identifier, and looks at its object.
             if (root != nullptr) CapturedFile::close_last(std::move(root));
+            delete closed;
             return status;
         });
     }
