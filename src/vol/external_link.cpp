@@ -140,10 +140,13 @@ Status may_enter(const Parent& parent, const CapturedFile& open) {
 /// degree is the library's for such files.
 Handle access_for(const Parent& parent, hid_t access) {
     Handle list(H5Pget_elink_fapl(access), H5Pclose);
-    if (list.get() == H5P_DEFAULT)
+    if (list.get() == H5P_DEFAULT) {
         list = Handle(parent.captured != nullptr ? H5Pcopy(parent.captured->access())
                                                  : H5Fget_access_plist(parent.file.get()),
                       H5Pclose);
+        // HDF5's list of an open file does not tell it.
+        if (list.ok()) H5Pset_evict_on_close(list.get(), false);
+    }
     if (!list.ok() || H5Pset_fclose_degree(list.get(), H5F_CLOSE_WEAK) < 0) return {};
     return list;
 }
