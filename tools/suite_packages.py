@@ -23,7 +23,10 @@ BUILD_REQUIREMENTS = ROOT / "tools" / "requirements-suites-build.txt"
 NETCDF4, H5NETCDF, CFTIME = "netCDF4==1.7.5.1.post1", "h5netcdf==1.8.2", "cftime==1.6.6.1"
 TABLES, OPENPMD = "tables==3.11.1", "openPMD-api==0.17.1.post4"
 # Newer headers of blosc2 lack a constant that PyTables 3.11.1 uses.
-BESIDE_TABLES = ("blosc2==4.0.0", "ndindex", "msgpack", "requests", "numexpr", "typing_extensions")
+BESIDE_TABLES = (
+    *("blosc2==4.0.0", "ndindex", "msgpack", "numexpr", "typing_extensions"),
+    *("requests", "urllib3", "idna", "charset_normalizer", "certifi"),
+)
 # It writes files for many minutes and asserts nothing that the others do not.
 LONG_TESTS = ("write_and_read_many_iterations",)
 OPENPMD_OPTIONS = {
@@ -132,10 +135,24 @@ def tables() -> Path:
         pip("blosc2", ["install", "--no-deps", "--target", place / "site", *BESIDE_TABLES])
         shutil.copytree(place / "tools" / "cpuinfo", place / "site" / "cpuinfo")
         paths = f"{place / 'tools'}:{place / 'site'}"
-        variables |= {"PYTHONPATH": paths, "BLOSC2_DIR": str(place / "site")}
-        install(place, "tables", ["--no-binary", "tables", TABLES], **variables)
+        variables |= {"PYTHONPATH": paths, "BLOSC2_DIR": str(place / "site" / "blosc2")}
+        # A package that pip has kept may be compiled against another HDF5.
+        alone = ["--no-cache-dir", "--no-binary", "tables", TABLES]
+        install(place, "tables", alone, **variables)
 
     return kept("tables", [TABLES, *BESIDE_TABLES], make)
+
+
+def tables_variables() -> dict[str, str]:
+    """What programs need to find PyTables and its libraries. Blosc2 takes large memory for each
+    chunk: the suite takes several times as long where that goes back to the system each time."""
+    site, library = tables() / "site", suite_sources.root() / "lib"
+    return {
+        "PYTHONPATH": str(site),
+        "LD_LIBRARY_PATH": f"{site / 'blosc2' / 'lib'}:{library}",
+        "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
+        "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
+    }
 
 
 def openpmd() -> Path:

@@ -236,28 +236,29 @@ def h5netcdf(way: Way) -> Outcomes:
     return pytest_outcomes(way, 1, 300, "--pyargs", "h5netcdf", **variables)
 
 
-def unittest_outcomes(text: str) -> Iterator[tuple[str, str]]:
-    """What unittest prints of each test when it is asked to: its name and class, perhaps a line
-    that says what it is, and how it ended."""
-    name = ""
-    for line in text.splitlines():
-        if found := re.match(r"(\w+) \(([\w.]+)\)", line):
-            name = found[2] if found[2].endswith(found[1]) else f"{found[2]}.{found[1]}"
-        verdict = re.search(r"\.\.\. (?:.* )?(ok|FAIL|ERROR|skipped)\b", line)
-        if name and verdict:
-            yield name, {"ok": PASSED, "skipped": SKIPPED}.get(verdict[1], FAILED)
-            name = ""
+def pytables_module(way: Way, module: str) -> Outcomes:
+    """A module of PyTables' tests, in a process of its own."""
+    way.place.mkdir(parents=True, exist_ok=True)
+    told = way.place / f"{module}.outcomes"
+    variables = suite_packages.tables_variables() | {"TMPDIR": str(way.place)}
+    program = (suite_sources.python(), HERE / "pytables_in_job.py", module, told)
+    end, said = way.run(1, 2400, *program, **variables)
+    (way.place / f"{module}.stdout").write_text(said)
+    outcomes = {f"{module}: {ENDED}": PASSED if end == "exit status 1" else end}
+    for line in told.read_text().splitlines() if told.exists() else []:
+        outcome, _, test = line.partition(" ")
+        name = f"{module}: {test.removeprefix(f'{module}.')}"
+        outcomes[name] = outcome if outcomes.get(name, outcome) == outcome else FAILED
+    return outcomes
 
 
 def pytables(way: Way) -> Outcomes:
-    """What `python -m tables.tests.test_all` runs."""
-    variables = {"PYTHONPATH": str(suite_packages.tables() / "site")}
-    program = (suite_sources.python(), HERE / "pytables_in_job.py")
-    end, said = way.run(1, 1200, *program, **variables)
-    (way.place / "stdout").write_text(said)
-    outcomes = {ENDED: PASSED if end == "exit status 1" else end}
-    for name, outcome in unittest_outcomes(said):
-        outcomes[name] = outcome if outcomes.get(name, outcome) == outcome else FAILED
+    """What `python -m tables.tests.test_all` runs, by module, so that one that ends the process
+    hides no other."""
+    suite = suite_packages.tables() / "site" / "tables" / "tests" / "test_suite.py"
+    outcomes: Outcomes = {}
+    for module in re.findall(r'"(tables\.[\w.]+)"', suite.read_text()):
+        outcomes |= pytables_module(way, module)
     return outcomes
 
 
