@@ -31,6 +31,16 @@ ENDS_HDF5 = (
     *("delete_link", "delete_link_reset_grp_max_crt_order"),
     *("move_link", "move_link_reset_grp_max_crt_order"),
 )
+# Groups of the API tests whose tests can run singly, so that one that ends the process hides no
+# other, and those of ENDS_HDF5 part by part: the sources, and the list in them.
+SINGLY = {
+    "h5_api_test": ("link", "test/API/H5_api_link_test.c", "link_tests"),
+    "h5_api_test_parallel": (
+        *("dataset", "testpar/API/H5_api_dataset_test_parallel.c", "par_dataset_tests"),
+    ),
+}
+# Variables that ask for one test, by its number, and for one part of each test.
+ONE, PART = "CAESURA_SUITES_TEST", "CAESURA_SUITES_PART"
 GROUPS = ("attribute", "dataset", "datatype", "file", "group", "link", "misc", "object")
 TESTPHDF5 = [
     *("testphdf5", "t_dset", "t_file", "t_file_image", "t_mdset", "t_ph5basic", "t_coll_chunk"),
@@ -144,10 +154,31 @@ def python() -> Path:
 # ------------------------------------------------------------------------------------ HDF5's tests
 
 
-def hdf5_rules(source: Path, installed: Path, rest: Path) -> str:
+def with_choice(text: str, tests: str) -> tuple[str, list[str]]:
+    """Sources of API tests that run one test alone where ONE is set, and one part of it alone where
+    PART is; and each run: a number, a test, perhaps a part."""
+    listed = re.search(rf"\(\*{tests}\[\]\)\(void\) = {{(.*?)}};", text, re.DOTALL)
+    call = f"(*{tests}[i])()"
+    if listed is None or text.count(call) != 1:
+        raise Unavailable(f"HDF5's sources have no list {tests}")
+    runs = []
+    for number, test in enumerate(re.findall(r"\btest_(\w+)", listed[1])):
+        body = re.search(rf"^test_{test}\(void\)\n{{(.*?)^}}", text, re.DOTALL | re.MULTILINE)
+        parts = re.findall(r"PART_BEGIN\((\w+)\)", body[1]) if body else []
+        runs += [f"{number} {test} {part}" for part in parts if test in ENDS_HDF5]
+        runs += [f"{number} {test}"] if test not in ENDS_HDF5 else []
+    chosen = f'(!getenv("{ONE}") || (size_t)atoi(getenv("{ONE}")) == (size_t)i)'
+    text = text.replace(call, f"({chosen} && {call})")
+    asks = f'getenv("{PART}") && strcmp(getenv("{PART}"), #part)'
+    begin = f"#undef PART_BEGIN\n#define PART_BEGIN(part) {{ if ({asks}) goto part_##part##_end;\n"
+    first = text.index("\nstatic ") + 1
+    return text[:first] + begin + text[first:], runs
+
+
+def hdf5_rules(source: Path, installed: Path, own: dict[str, Path]) -> str:
     """build.ninja for the programs: HDF5's tests compiled against the installed library.
 
-    `rest` holds those of links without ENDS_HDF5."""
+    `own` holds sources that take the place of HDF5's; "rest" those of links without ENDS_HDF5."""
     where = ("src", "src/H5FDsubfiling", "test", "testpar", "test/API", "testpar/API")
     include = (".", installed / "include", *map(source.joinpath, where))
     flags = " ".join(["-O1 -w -DH5_BUILT_AS_DYNAMIC_LIB", *(f"-I{path}" for path in include)])
@@ -168,7 +199,7 @@ def hdf5_rules(source: Path, installed: Path, rest: Path) -> str:
             name = f"obj/{path.replace('/', '_')}.o"
             if name not in compiled:
                 compiled.add(name)
-                lines.append(f"build {name}: cc {source / path}")
+                lines.append(f"build {name}: cc {own.get(path, source / path)}")
             made.append(name)
         return made
 
@@ -179,7 +210,7 @@ def hdf5_rules(source: Path, installed: Path, rest: Path) -> str:
         + [f"test/API/H5_api_{group}_test.c" for group in GROUPS],
         "h5_api_test_rest": ["test/API/H5_api_test.c", "test/API/H5_api_test_util.c"]
         + [f"test/API/H5_api_{group}_test.c" for group in GROUPS if group != "link"]
-        + [str(rest)],
+        + [str(own["rest"])],
         "h5_api_test_parallel": [
             "testpar/API/H5_api_test_parallel.c",
             "test/API/H5_api_test_util.c",
@@ -216,13 +247,19 @@ def hdf5_tests() -> Path:
         for test in ENDS_HDF5:
             links = links.replace(f"    test_{test},\n", "")
         rest.write_text(links)
-        (place / "build.ninja").write_text(hdf5_rules(source, installed, rest))
+        sources = {"rest": rest}
+        for program, (_, path, tests) in SINGLY.items():
+            text, runs = with_choice((source / path).read_text(), tests)
+            sources[path] = place / Path(path).name
+            sources[path].write_text(text)
+            (place / f"{program}.tests").write_text("\n".join(runs))
+        (place / "build.ninja").write_text(hdf5_rules(source, installed, sources))
         (place / "version").write_text(version)
         jobs = os.environ.get("JOBS", "1")
         run_stage("suites: HDF5's tests", ["ninja", "-C", str(place), "-j", jobs], log="suite-hdf5")
         with_mpi(place)
 
-    return kept("hdf5", [str(own), *ENDS_HDF5], make)
+    return kept("hdf5", [str(own), *ENDS_HDF5, *SINGLY, ONE, PART], make)
 
 
 def installed_is(installed: Path, version: str) -> bool:

@@ -155,22 +155,34 @@ def with_ranks(ranks: int, way: Way, program: Path, *arguments: str) -> Outcomes
 
 def hdf5_api(way: Way) -> Outcomes:
     """h5_api_test by group, and at once without those that end HDF5 itself;
-    h5_api_test_parallel at once on one rank and by group on two."""
+    h5_api_test_parallel at once on one rank and by group on two. Groups in which a test ends the
+    process run test by test, and its tests that do part by part."""
     programs = suite_sources.hdf5_tests()
     preload = {"LD_PRELOAD": str(programs / "with_mpi.so")}
-    runs = [(1, programs / "h5_api_test", [group], preload) for group in suite_sources.GROUPS]
-    runs += [(1, programs / "h5_api_test_rest", [], preload)]
-    runs += [(1, programs / "h5_api_test_rest", ["link"], preload)]
-    parallel = programs / "h5_api_test_parallel"
-    runs += [(1, parallel, [], {}), *((2, parallel, [group], {}) for group in suite_sources.GROUPS)]
     outcomes: Outcomes = {}
-    for ranks, program, arguments, more in runs:
-        run = Way(way.place / "-".join([program.name, *arguments, str(ranks)]), way.variables)
-        end, said = run.run(ranks, 90, program, *arguments, **more)
+
+    def run_one(
+        ranks: int, program: str, arguments: list[str], test: str = "", **more: str
+    ) -> None:
+        said_as = [program, *arguments, *([test] if test else [])]
+        run = Way(way.place / "-".join([*said_as, str(ranks)]).replace(" ", "-"), way.variables)
+        end, said = run.run(ranks, 90, programs / program, *arguments, **more)
         (run.place / "stdout").write_text(said)
-        label = f"{' '.join([program.name, *arguments])}, {ranks} ranks"
+        label = f"{' '.join(said_as)}, {ranks} ranks"
         outcomes[f"{label}: {ENDED}"] = end
-        outcomes |= {f"{label}: {name}": outcome for name, outcome in api_outcomes(said)}
+        outcomes.update({f"{label}: {name}": outcome for name, outcome in api_outcomes(said)})
+
+    run_one(1, "h5_api_test_rest", [], **preload)
+    run_one(1, "h5_api_test_parallel", [])
+    for program, ranks, more in (("h5_api_test", 1, preload), ("h5_api_test_parallel", 2, {})):
+        singly = suite_sources.SINGLY[program][0]
+        for group in suite_sources.GROUPS:
+            if group != singly:
+                run_one(ranks, program, [group], **more)
+        for line in (programs / f"{program}.tests").read_text().splitlines():
+            number, _, test = line.partition(" ")
+            part = {suite_sources.PART: test.split()[1]} if " " in test else {}
+            run_one(ranks, program, [singly], test, **more, **part, **{suite_sources.ONE: number})
     return outcomes
 
 
