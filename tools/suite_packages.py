@@ -144,14 +144,11 @@ def tables() -> Path:
 
 
 def tables_variables() -> dict[str, str]:
-    """What programs need to find PyTables and its libraries. Blosc2 takes large memory for each
-    chunk: the suite takes several times as long where that goes back to the system each time."""
+    """What programs need to find PyTables and its libraries."""
     site, library = tables() / "site", suite_sources.root() / "lib"
     return {
         "PYTHONPATH": str(site),
         "LD_LIBRARY_PATH": f"{site / 'blosc2' / 'lib'}:{library}",
-        "MALLOC_MMAP_THRESHOLD_": str(1 << 32),
-        "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
     }
 
 
