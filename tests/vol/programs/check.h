@@ -21,7 +21,8 @@ extern int g_ranks;
 
 /* Ends the job with file and line unless the condition holds. Local. */
 #define CHECK(condition) check_that((condition), #condition, __FILE__, __LINE__)
-/* The call's value, which must not be negative. Local as far as the call is. */
+/* The call's value, which must not be negative, and HDF5 has told the application of no error.
+ * Local as far as the call is. */
 #define OK(call) check_ok((int64_t)(call), #call, __FILE__, __LINE__)
 /* The call must fail; what HDF5 says about it is not printed. */
 #define FAILS(call)                                                 \
@@ -38,10 +39,12 @@ extern int g_ranks;
         int64_t value_ = (int64_t)(call);                           \
         check_that(value_ < 0, #call " fails", __FILE__, __LINE__); \
         check_said((words), #call, __FILE__, __LINE__);             \
+        forget_told();                                              \
     } while (0)
 
 void check_that(bool holds, const char* text, const char* file, int line);
 void check_said(const char* words, const char* text, const char* file, int line);
+void forget_told(void); /* of the errors that a call was to have */
 int64_t check_ok(int64_t value, const char* text, const char* file, int line);
 
 void start(int* argc, char*** argv); /* MPI, HDF5, arguments */

@@ -118,6 +118,7 @@ static herr_t add_record(unsigned n, const H5E_error2_t* record, void* data) {
 
 /* Of the call that has just failed. */
 static void take_stack(Stack* stack) {
+    forget_told();
     stack->below_vol = true;
     hid_t current = OK(H5Eget_current_stack());
     OK(H5Ewalk2(current, H5E_WALK_UPWARD, add_record, stack));

@@ -255,6 +255,37 @@ static void cut_noise(void) {
     OK(H5Fclose(file));
 }
 
+/* Chunks that do not shrink are written again in a file that is opened again: the connector asks
+ * HDF5 for chunks that are not there, and the application is told of no error. */
+static void rewritten_noise(void) {
+    enum { k_rows = 120, k_columns = 40, k_turns = 4 };
+    const hsize_t dims[2] = {k_rows, k_columns}, chunk[2] = {30, 30}, count[2] = {20, 20};
+    const hsize_t most[2] = {H5S_UNLIMITED, H5S_UNLIMITED};
+    hid_t creation = chunked(2, chunk), space = OK(H5Screate_simple(2, dims, most));
+    hid_t memory = OK(H5Screate_simple(2, count, NULL)), together = transfer(H5FD_MPIO_COLLECTIVE);
+    unsigned values[20 * 20], random = 1, read[20 * 20];
+    hid_t file = create_file("noise");
+    OK(H5Dclose(
+        OK(H5Dcreate2(file, "d", H5T_NATIVE_UINT, space, H5P_DEFAULT, creation, H5P_DEFAULT))));
+    for (int turn = 0; turn < k_turns; ++turn) {
+        for (int i = 0; i < 20 * 20; ++i) values[i] = random = random * 1103515245 + 12345;
+        const hsize_t begin[2] = {(hsize_t)(g_rank * 20 + turn * 3), 10};
+        OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, begin, NULL, count, NULL));
+        hid_t dataset = OK(H5Dopen2(file, "d", H5P_DEFAULT));
+        OK(H5Dwrite(dataset, H5T_NATIVE_UINT, memory, space, together, values));
+        OK(H5Dread(dataset, H5T_NATIVE_UINT, memory, space, together, read));
+        CHECK(memcmp(read, values, sizeof read) == 0);
+        OK(H5Dclose(dataset));
+        OK(H5Fclose(file));
+        file = open_file("noise", H5F_ACC_RDWR);
+    }
+    OK(H5Fclose(file));
+    OK(H5Pclose(together));
+    OK(H5Sclose(memory));
+    OK(H5Sclose(space));
+    OK(H5Pclose(creation));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("extent");
@@ -273,6 +304,7 @@ int main(int argc, char** argv) {
     OK(H5Dclose(dataset));
     keeps_later(file, "kept");
     OK(H5Fclose(file));
+    rewritten_noise();
     if (g_rank == 0) regrown();
     if (g_rank == 0) cut_with_filters();
     if (g_rank == 0) cut_noise();
