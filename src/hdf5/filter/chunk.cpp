@@ -319,29 +319,39 @@ auto guarded(Call call) -> decltype(call()) {
     }
 }
 
+Result<std::vector<std::byte>> encode_any(const Settings& settings, Bytes chunk,
+                                          std::optional<Fineness> decoded) {
+    if (settings.complete() && chunk.size() != settings.chunk_bytes()) {
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("{} bytes are no chunk of {}", chunk.size(), settings.chunk_bytes()));
+    }
+    if (settings.complete() && is_float(settings)) return encode_floats(settings, chunk, decoded);
+    const bool lossy = settings.bound.kind != ErrorBound::Kind::lossless;
+    if (lossy && settings.element != Element::bytes) {
+        return Status(StatusCode::invalid_argument,
+                      "a bound needs to know type and shape of the values: no HDF5 filled them "
+                      "in, so give complete cd_values");
+    }
+    if (const auto dtype = integers_for(settings); dtype && settings.complete())
+        return encode_integers(settings, chunk, *dtype);
+    const std::uint32_t value_bytes =
+        settings.element_bytes <= k_largest_value_bytes ? settings.element_bytes : 1;
+    return compress_bytes(chunk, std::max(value_bytes, 1U), settings.checksum);
+}
+
 }  // namespace
 
 Result<std::vector<std::byte>> encode_chunk(const Settings& settings, Bytes chunk,
                                             std::optional<Fineness> decoded) {
     return guarded([&]() -> Result<std::vector<std::byte>> {
-        if (settings.complete() && chunk.size() != settings.chunk_bytes()) {
-            return Status(
-                StatusCode::invalid_argument,
-                fmt::format("{} bytes are no chunk of {}", chunk.size(), settings.chunk_bytes()));
-        }
-        if (settings.complete() && is_float(settings))
-            return encode_floats(settings, chunk, decoded);
-        const bool lossy = settings.bound.kind != ErrorBound::Kind::lossless;
-        if (lossy && settings.element != Element::bytes) {
-            return Status(StatusCode::invalid_argument,
-                          "a bound needs to know type and shape of the values: no HDF5 filled them "
-                          "in, so give complete cd_values");
-        }
-        if (const auto dtype = integers_for(settings); dtype && settings.complete())
-            return encode_integers(settings, chunk, *dtype);
-        const std::uint32_t value_bytes =
-            settings.element_bytes <= k_largest_value_bytes ? settings.element_bytes : 1;
-        return compress_bytes(chunk, std::max(value_bytes, 1U), settings.checksum);
+        auto stored = encode_any(settings, chunk, decoded);
+        // As of_another_length(), for a frame alone: as bytes it has another one, at some width.
+        for (std::uint32_t width = 1;
+             stored.ok() && stored->size() == chunk.size() && width <= k_largest_value_bytes;
+             width *= 2)
+            stored = compress_bytes(chunk, width, settings.checksum);
+        return stored;
     });
 }
 
