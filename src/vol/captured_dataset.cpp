@@ -169,16 +169,12 @@ Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset) 
 
 namespace {
 
-/// HDF5 1.14.5: H5Ocopy of chunks with Fletcher's checksum writes beyond a buffer if they are in
-/// the cache, as the filter says that it needs a smaller one than the chunk. And the mask of a
-/// chunk, of which deflate leaves out large ones, is not forgotten while others are in the cache
-/// (see forget_last_mask()).
-bool is_hurt_by_cache(hid_t creation, std::size_t value_bytes) {
+/// Deflate leaves out large chunks that it cannot shrink.
+bool may_leave_out_deflate(hid_t creation, std::size_t value_bytes) {
     std::array<hsize_t, H5S_MAX_RANK> chunk{};
     const int rank = H5Pget_chunk(creation, H5S_MAX_RANK, chunk.data());
-    const hsize_t bytes = std::accumulate(chunk.begin(), chunk.begin() + std::max(rank, 0),
-                                          hsize_t{value_bytes}, std::multiplies<>());
-    return bytes > hdf5::k_always_deflated_bytes || has_filter(creation, H5Z_FILTER_FLETCHER32);
+    return std::accumulate(chunk.begin(), chunk.begin() + std::max(rank, 0), hsize_t{value_bytes},
+                           std::multiplies<>()) > hdf5::k_always_deflated_bytes;
 }
 
 /// Of a dataset to be made. What has no chunks needs no cache.
@@ -199,8 +195,11 @@ bool has_filter(hid_t creation, H5Z_filter_t wanted) {
 }
 
 /// In a file of one process. Of blocks: H5Dset_extent leaves a chunk that it cuts in HDF5's cache,
-/// to be stored when the dataset is closed, over what a commit has put there since. Chunks with
-/// filters of the application's keep their cache, but for those of is_hurt_by_cache().
+/// to be stored when the dataset is closed, over what a commit has put there since. Of chunks with
+/// Fletcher's checksum: H5Ocopy of such chunks in the cache writes beyond a buffer, as the filter
+/// says that it needs a smaller one than the chunk (HDF5 1.14.5). Of chunks that may get a filter
+/// mask: what HDF5 remembers of one is not forgotten while others are in the cache (see
+/// forget_last_mask()).
 Handle without_cache(const CapturedDataset& dataset, Handle access) {
     Handle copy(H5Pcopy(access.get()), H5Pclose);
     const OpenDataset& open = *dataset.open;
@@ -226,7 +225,8 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     prepared.creation = shares_list ? borrowed(creation) : Handle(H5Pcopy(creation), H5Pclose);
     prepared.access = access_of(at, access, block.ok() || facts.layout == H5D_CHUNKED, dataset);
     if (!file.shared() &&
-        (block.ok() || (fate.keeps_filters && is_hurt_by_cache(creation, facts.value_bytes))))
+        (block.ok() || has_filter(creation, H5Z_FILTER_FLETCHER32) ||
+         (fate.keeps_filters && may_leave_out_deflate(creation, facts.value_bytes))))
         prepared.access = without_cache(dataset, std::move(prepared.access));
     if (!prepared.creation.ok() ||
         (!shares_list && !keep_attributes_in_header(prepared.creation.get())))

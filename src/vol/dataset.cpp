@@ -327,6 +327,13 @@ void* dataset_create(void* object, const H5VL_loc_params_t* location, const char
     });
 }
 
+/// Of a dataset that has chunks; see without_cache().
+bool needs_no_cache(const Object& opened) {
+    const store::Handle creation = ask_dataset(opened.under, H5VL_DATASET_GET_DCPL);
+    return has_filter(creation.get(), hdf5::k_filter_id) ||
+           has_filter(creation.get(), H5Z_FILTER_FLETCHER32);
+}
+
 void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* name, hid_t access,
                    hid_t transfer, void** request_slot) {
     return guarded([&]() -> void* {
@@ -345,9 +352,7 @@ void* dataset_open(void* object, const H5VL_loc_params_t* location, const char* 
         };
         opened->under = open();
         if (opened->under == nullptr) return nullptr;
-        if (!at.file->shared() && !lies_in_one_piece(opened->under) &&
-            has_filter(ask_dataset(opened->under, H5VL_DATASET_GET_DCPL).get(),
-                       hdf5::k_filter_id)) {
+        if (!at.file->shared() && !lies_in_one_piece(opened->under) && needs_no_cache(*opened)) {
             list = without_cache(*opened->dataset, std::move(list));
             H5VLdataset_close(opened->under, at.connector, transfer, nullptr);
             opened->under = open();

@@ -299,8 +299,10 @@ void ask_storage(Step& step) {
     Handle* const dataset = step.pick({Kind::dataset});
     if (dataset == nullptr) return;
     step.code("/* H5Dget_storage_size, _space_status, _offset of {} */", dataset->name);
-    // Of several ranks' file it tells what is committed.
-    const bool alike = !step.world.setting.blocks && step.world.ranks == 1;
+    // Of several ranks' file it tells what is committed. What says where values of variable length
+    // lie shrinks to another size in another place.
+    const hid_t type = step.own(H5Dget_type(dataset->id[step.world.leader()]));
+    const bool alike = !step.world.setting.blocks && step.world.ranks == 1 && !varies(type);
     step.both([&](Side& side) {
         const hid_t id = side.of(*dataset);
         const hsize_t bytes = H5Dget_storage_size(id);

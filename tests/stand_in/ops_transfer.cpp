@@ -220,11 +220,12 @@ void read_or_write_two(Step& step, bool writes) {
         step.applies = false;
         return;
     }
-    // HDF5 1.14.5 loses values where only one of them has filters. Which of two wins that write the
-    // same elements, directly and through a virtual dataset, is not said.
+    // HDF5 1.14.5 loses values where only one of them has filters, and keeps chunks of it that were
+    // read. Which of two wins that write the same elements, directly and through a virtual dataset,
+    // is not said.
     const bool one_filtered = has_filters(step, *first) != has_filters(step, *second);
-    if (writes && ((step.world.setting.mpio && one_filtered) || is_virtual(step, *first) ||
-                   is_virtual(step, *second))) {
+    if ((step.world.setting.mpio && one_filtered) ||
+        (writes && (is_virtual(step, *first) || is_virtual(step, *second)))) {
         step.applies = false;
         return;
     }
