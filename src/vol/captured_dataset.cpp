@@ -169,14 +169,6 @@ Handle image_access(CapturedFile& file, hid_t access, CapturedDataset& dataset) 
 
 namespace {
 
-/// Deflate leaves out large chunks that it cannot shrink.
-bool may_leave_out_deflate(hid_t creation, std::size_t value_bytes) {
-    std::array<hsize_t, H5S_MAX_RANK> chunk{};
-    const int rank = H5Pget_chunk(creation, H5S_MAX_RANK, chunk.data());
-    return std::accumulate(chunk.begin(), chunk.begin() + std::max(rank, 0), hsize_t{value_bytes},
-                           std::multiplies<>()) > hdf5::k_always_deflated_bytes;
-}
-
 /// Of a dataset to be made. What has no chunks needs no cache.
 Handle access_of(const Object& at, hid_t access, bool has_chunks, CapturedDataset& dataset) {
     return has_chunks ? image_access(*at.file, access, dataset) : borrowed(access);
@@ -207,6 +199,24 @@ Handle without_cache(const CapturedDataset& dataset, Handle access) {
     return copy;
 }
 
+namespace {
+
+/// Deflate leaves out large chunks that it cannot shrink.
+bool may_leave_out_deflate(hid_t creation, std::size_t value_bytes) {
+    std::array<hsize_t, H5S_MAX_RANK> chunk{};
+    const int rank = H5Pget_chunk(creation, H5S_MAX_RANK, chunk.data());
+    return std::accumulate(chunk.begin(), chunk.begin() + std::max(rank, 0), hsize_t{value_bytes},
+                           std::multiplies<>()) > hdf5::k_always_deflated_bytes;
+}
+
+/// Of a dataset to be made; see without_cache().
+bool is_hurt_by_cache(const Fate& fate, const DatasetFacts& facts, hid_t creation) {
+    return fate.block.ok() || has_filter(creation, H5Z_FILTER_FLETCHER32) ||
+           (fate.keeps_filters && may_leave_out_deflate(creation, facts.value_bytes));
+}
+
+}  // namespace
+
 Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_t* location,
                                         const char* name, hid_t type, hid_t space, hid_t creation,
                                         hid_t access) {
@@ -224,9 +234,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
     prepared.has_defaults = shares_list;
     prepared.creation = shares_list ? borrowed(creation) : Handle(H5Pcopy(creation), H5Pclose);
     prepared.access = access_of(at, access, block.ok() || facts.layout == H5D_CHUNKED, dataset);
-    if (!file.shared() &&
-        (block.ok() || has_filter(creation, H5Z_FILTER_FLETCHER32) ||
-         (fate.keeps_filters && may_leave_out_deflate(creation, facts.value_bytes))))
+    if (!file.shared() && is_hurt_by_cache(fate, facts, creation))
         prepared.access = without_cache(dataset, std::move(prepared.access));
     if (!prepared.creation.ok() ||
         (!shares_list && !keep_attributes_in_header(prepared.creation.get())))
