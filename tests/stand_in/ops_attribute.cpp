@@ -23,6 +23,29 @@ std::string some_attribute(Draw& draw) {
     return draw.any_of(names);
 }
 
+void keep_attribute(Step& step, const Pair& made, const Handle& object) {
+    Handle* const kept = step.keep(Kind::attribute, made, 'a', object.file);
+    H5O_info2_t info{};
+    H5Oget_info3(object.id[step.world.leader()], &info, H5O_INFO_BASIC);
+    if (kept != nullptr) kept->owner = info.token;
+}
+
+herr_t is_it(hid_t, const char*, const H5O_info2_t* info, void* token) {
+    return std::memcmp(&info->token, token, sizeof info->token) == 0;
+}
+
+/// One to whose object a link leads. HDF5 1.14.5 reads the header of a deleted object from where it
+/// was, if an attribute of it is used, and leaves its cache of metadata in disorder.
+Handle* an_attribute(Step& step) {
+    Handle* const attribute = step.pick({Kind::attribute});
+    if (attribute == nullptr) return nullptr;
+    const hid_t file = H5Iget_file_id(attribute->id[step.world.leader()]);
+    step.applies = H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_NATIVE, is_it, &attribute->owner,
+                             H5O_INFO_BASIC) > 0;
+    H5Fclose(file);
+    return step.applies ? attribute : nullptr;
+}
+
 void create(Step& step) {
     Handle* const object = an_object(step);
     if (object == nullptr) return;
@@ -42,7 +65,7 @@ void create(Step& step) {
         if (side.out.result("H5Acreate2", id) && writes)
             side.out.result("H5Awrite", H5Awrite(id, type.id, values.data()));
     });
-    step.keep(Kind::attribute, made, 'a', object->file);
+    keep_attribute(step, made, *object);
 }
 
 void open(Step& step) {
@@ -63,28 +86,11 @@ void open(Step& step) {
                        : H5Aopen(id, name.c_str(), H5P_DEFAULT);
         side.out.result("H5Aopen", made[side.which]);
     });
-    step.keep(Kind::attribute, made, 'a', object->file);
-}
-
-herr_t is_it(hid_t, const char*, const H5O_info2_t* info, void* token) {
-    return std::memcmp(&info->token, token, sizeof info->token) == 0;
-}
-
-/// Of an attribute: does a link lead to its object? HDF5 1.14.5 reads the header of a deleted one,
-/// and its number of links, from where it was, and leaves its cache of metadata in disorder when
-/// the attribute is written.
-bool has_a_link(hid_t attribute) {
-    H5O_info2_t info{};
-    if (H5Oget_info3(attribute, &info, H5O_INFO_BASIC) < 0) return false;
-    const hid_t file = H5Iget_file_id(attribute);
-    const herr_t found =
-        H5Ovisit3(file, H5_INDEX_NAME, H5_ITER_NATIVE, is_it, &info.token, H5O_INFO_BASIC);
-    H5Fclose(file);
-    return found > 0;
+    keep_attribute(step, made, *object);
 }
 
 void transfer(Step& step) {
-    Handle* const attribute = step.pick({Kind::attribute});
+    Handle* const attribute = an_attribute(step);
     if (attribute == nullptr) return;
     const hid_t leader = attribute->id[step.world.leader()];
     const hid_t type = step.own(H5Aget_type(leader)), space = step.own(H5Aget_space(leader));
@@ -93,7 +99,7 @@ void transfer(Step& step) {
         step.applies = false;
         return;
     }
-    const bool writes = step.draw.chance(45) && count > 0 && has_a_link(leader);
+    const bool writes = step.draw.chance(45) && count > 0;
     Values values(type, static_cast<std::size_t>(count));
     values.fill(Draw(step.draw.next()), true);
     step.code("{}({}, H5Aget_type({}), buffer);", writes ? "H5Awrite" : "H5Aread", attribute->name,
@@ -111,7 +117,7 @@ void transfer(Step& step) {
 }
 
 void ask(Step& step) {
-    Handle* const attribute = step.pick({Kind::attribute});
+    Handle* const attribute = an_attribute(step);
     if (attribute == nullptr) return;
     step.code("/* H5Aget_name, _space, _type, _info, _storage_size of {} */", attribute->name);
     step.both([&](Side& side) {

@@ -33,7 +33,8 @@ struct Handle {
     std::uint64_t serial = 0;  ///< of the step that made it
     std::string name;          ///< in the C program of a failing sequence
     std::array<hid_t, 2> id = {H5I_INVALID_HID, H5I_INVALID_HID};
-    int file = 0;  ///< number of the file, where that is known
+    int file = 0;            ///< number of the file, where that is known
+    H5O_token_t owner = {};  ///< of an attribute, on the leader's side: its object
 };
 
 struct World {
