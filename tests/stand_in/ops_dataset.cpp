@@ -302,7 +302,10 @@ void ask_storage(Step& step) {
     // Of several ranks' file it tells what is committed. What says where values of variable length
     // lie shrinks to another size in another place.
     const hid_t type = step.own(H5Dget_type(dataset->id[step.world.leader()]));
-    const bool alike = !step.world.setting.blocks && step.world.ranks == 1 && !varies(type);
+    // Parallel HDF5 may make chunks with filters in a write of no elements.
+    const hid_t list = step.own(H5Dget_create_plist(dataset->id[step.world.leader()]));
+    const bool alike = !step.world.setting.blocks && step.world.ranks == 1 && !varies(type) &&
+                       (!step.world.setting.mpio || H5Pget_nfilters(list) == 0);
     step.both([&](Side& side) {
         const hid_t id = side.of(*dataset);
         const hsize_t bytes = H5Dget_storage_size(id);

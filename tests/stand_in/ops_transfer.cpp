@@ -290,6 +290,10 @@ void transform(Step& step) {
     }
     std::size_t count = 1;
     for (const hsize_t length : known->dims) count *= length;
+    hsize_t most[H5S_MAX_RANK] = {};
+    const hid_t space = step.own(H5Dget_space(dataset->id[step.world.leader()]));
+    H5Sget_simple_extent_dims(space, nullptr, most);
+    if (!std::equal(known->dims.begin(), known->dims.end(), most)) step.fact("other extents");
     step.code(
         "H5Pset_data_transform(x, \"2*x+1\"); H5Dread({}, H5T_NATIVE_DOUBLE, H5S_ALL, "
         "H5S_ALL, x, buffer);",
