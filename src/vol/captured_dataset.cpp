@@ -279,7 +279,7 @@ Result<PreparedDataset> prepare_dataset(const Object& at, const H5VL_loc_params_
         ok = ok && allocate_at_once(prepared.creation.get());
     if (!ok) return store::hdf5_error(StatusCode::internal, "lists of the dataset " + facts.path);
     note_restrictions(dataset, creation, file.shared());
-    dataset.drops_filters = drops_filters;
+    dataset.open->drops_filters = drops_filters;
     report_dataset(file.config(), file.name(), facts.path, false,
                    fmt::format("stored as it is: {}{}{}", block.message(),
                                drops_filters ? "; without the application's filters: " : "",
@@ -376,7 +376,7 @@ hid_t asked_creation(const Object& on) {
     const bool has_given = dataset.creation().ok();
     const hid_t given = dataset.creation().get();
     const bool is_replaced = dataset.block != nullptr && !dataset.block->filtered;
-    const bool as_given = has_given && (is_replaced || dataset.drops_filters);
+    const bool as_given = has_given && (is_replaced || dataset.open->drops_filters);
     const hid_t list = as_given ? as_hdf5_keeps(on, given)
                                 : ask_dataset(on.under, H5VL_DATASET_GET_DCPL).release();
     if (list < 0) return list;

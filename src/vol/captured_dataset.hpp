@@ -10,8 +10,9 @@ namespace caesura::vol {
 
 /// What HDF5 has once of a dataset, however many identifiers are open on it.
 struct OpenDataset {
-    store::Handle creation;   ///< as the application gave it; invalid: as it lies in the file
-    bool since_made = false;  ///< it has been open since then
+    store::Handle creation;      ///< as the application gave it; invalid: as it lies in the file
+    bool since_made = false;     ///< it has been open since then
+    bool drops_filters = false;  ///< the application's, which its ranks cannot run together
     /// The application's own chunk cache; what the library is given is another.
     std::size_t cache_slots = H5D_CHUNK_CACHE_NSLOTS_DEFAULT;
     std::size_t cache_bytes = H5D_CHUNK_CACHE_NBYTES_DEFAULT;
@@ -24,7 +25,6 @@ struct CapturedDataset {
     const store::Handle& creation() const { return open->creation; }
     /// Why its data cannot be written, or read, while the file is captured; empty: they can.
     std::string why_not_written, why_not_read;
-    bool drops_filters = false;      ///< the application's, which its ranks cannot run together
     bool is_virtual = false;         ///< HDF5 reads its sources, which may be blocks
     bool has_other_sources = false;  ///< in other files (other_sources.hpp)
 };
