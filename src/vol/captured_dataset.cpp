@@ -294,6 +294,10 @@ Status note_open(const Object& made) {
     if (!token.ok()) return token.status();
     auto& open = made.file->open_datasets;
     open[key_of_token(*token)] = dataset.open;
+    auto& dropped = made.file->with_dropped_filters;
+    dropped.erase(key_of_token(*token));
+    if (dataset.open->drops_filters)
+        dropped.emplace(key_of_token(*token), keep(dataset.creation().get()));
     // A file may have many that were open once.
     if (std::has_single_bit(open.size()))
         std::erase_if(open, [](const auto& one) { return one.second.expired(); });
@@ -304,10 +308,16 @@ void inspect_dataset(Object& opened) {
     CapturedDataset& dataset = *opened.dataset;
     if (const auto token = token_of({opened.under, H5I_DATASET}); token.ok()) {
         auto& known = opened.file->open_datasets[key_of_token(*token)];
-        if (auto open = known.lock())
+        const auto& dropped = opened.file->with_dropped_filters;
+        if (auto open = known.lock()) {
             dataset.open = std::move(open);
-        else
+        } else {
             known = dataset.open;
+            if (const auto given = dropped.find(key_of_token(*token)); given != dropped.end()) {
+                dataset.open->creation = keep(given->second.get());
+                dataset.open->drops_filters = true;
+            }
+        }
     }
     if (lies_in_one_piece(opened.under)) return;
     const Status blocks = find_blocks(opened);

@@ -493,6 +493,26 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
     });
 }
 
+/// HDF5 deletes a dataset without links when its last identifier is closed. One of blocks is held
+/// until the commit that has what waits for it.
+void hold_if_deleted(const Object& closed) {
+    BlockIo::Dataset* const block = block_of(closed);
+    if (block == nullptr || block->native.ok()) return;
+    const KeepErrors keep;
+    const NativeObject native{closed.under, H5I_DATASET};
+    const auto links = links_of(native);
+    if (!links.ok() || *links > 0) return;
+    if (auto held = NativeDataset::open(native, block->token); held.ok())
+        block->native = std::move(*held);
+}
+
+herr_t dataset_close(void* object, hid_t transfer, void** request_slot) {
+    return guarded([&] {
+        hold_if_deleted(object_of(object));
+        return Closes<H5VLdataset_close>::call(object, transfer, request_slot);
+    });
+}
+
 }  // namespace
 
 H5VL_dataset_class_t dataset_callbacks() {
@@ -504,7 +524,7 @@ H5VL_dataset_class_t dataset_callbacks() {
     table.get = dataset_get;
     table.specific = dataset_specific;
     table.optional = dataset_optional;
-    table.close = Closes<H5VLdataset_close>::call;
+    table.close = dataset_close;
     return table;
 }
 

@@ -286,6 +286,31 @@ static void rewritten_noise(void) {
     OK(H5Pclose(creation));
 }
 
+/* A dataset is deleted, grows, is written and closed, after a flush: HDF5 has then nothing left in
+ * which what waits could be put, and the file can be closed all the same. */
+static void deleted(void) {
+    hid_t file = create_file("deleted");
+    hid_t dataset = make(file, "gone", H5T_IEEE_F64LE, 0),
+          kept = make(file, "kept", H5T_IEEE_F64LE, 0);
+    append(dataset, 0);
+    append(kept, 0);
+    OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    OK(H5Ldelete(file, "gone", H5P_DEFAULT));
+    append(dataset, 1);
+    append(kept, 1);
+    OK(H5Dclose(dataset));
+    append(kept, 2);
+    check_rows(kept, 3 * k_step, k_width, 0.0);
+    OK(H5Dclose(kept));
+    OK(H5Fclose(file));
+    file = open_file("deleted", H5F_ACC_RDWR);
+    CHECK(OK(H5Lexists(file, "gone", H5P_DEFAULT)) == 0);
+    kept = OK(H5Dopen2(file, "kept", H5P_DEFAULT));
+    check_rows(kept, 3 * k_step, k_width, 0.0);
+    OK(H5Dclose(kept));
+    OK(H5Fclose(file));
+}
+
 int main(int argc, char** argv) {
     start(&argc, &argv);
     hid_t file = create_file("extent");
@@ -305,6 +330,7 @@ int main(int argc, char** argv) {
     keeps_later(file, "kept");
     OK(H5Fclose(file));
     rewritten_noise();
+    deleted();
     if (g_rank == 0) regrown();
     if (g_rank == 0) cut_with_filters();
     if (g_rank == 0) cut_noise();
