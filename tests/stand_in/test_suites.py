@@ -64,16 +64,3 @@ def test_verdicts_of_hdf5s_api_tests_are_read_with_their_parts() -> None:
         "y / z": "failed",
         "y / w": "skipped",
     }
-
-
-def test_verdicts_of_unittest_are_read_where_a_test_says_what_it_is() -> None:
-    said = (
-        "test01 (tables.tests.test_a.One.test01)\nReads back. ... ok\n"
-        "test02 (tables.tests.test_a.One.test02) ... FAIL\n"
-        "test03 (tables.tests.test_a.One.test03)\nCopies. ... skipped 'no lzo'\n"
-    )
-    assert dict(suites.unittest_outcomes(said)) == {
-        "tables.tests.test_a.One.test01": "passed",
-        "tables.tests.test_a.One.test02": "failed",
-        "tables.tests.test_a.One.test03": "skipped",
-    }
