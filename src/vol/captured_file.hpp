@@ -115,6 +115,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     }
     /// Its datasets that are open, by token (key_of_token).
     std::map<std::string, std::weak_ptr<OpenDataset>> open_datasets;
+    /// HDF5 is closing one use of it, after a commit, and what is open of that use.
+    bool closes_use = false;
     /// As the application gave them, of datasets whose filters were dropped, by token.
     std::map<std::string, store::Handle> with_dropped_filters;
     /// Files that external links of this one led to, open until it is closed.

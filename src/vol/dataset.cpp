@@ -497,7 +497,7 @@ herr_t dataset_optional(void* object, H5VL_optional_args_t* args, hid_t transfer
 /// until the commit that has what waits for it.
 void hold_if_deleted(const Object& closed) {
     BlockIo::Dataset* const block = block_of(closed);
-    if (block == nullptr || block->native.ok()) return;
+    if (block == nullptr || block->native.ok() || closed.file->closes_use) return;
     const KeepErrors keep;
     const NativeObject native{closed.under, H5I_DATASET};
     const auto links = links_of(native);

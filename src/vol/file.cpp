@@ -411,7 +411,9 @@ herr_t file_close(void* object, hid_t transfer, void** request_slot) {
             return fail(status);
         }
         void* const under = closed.under;
+        file->closes_use = true;
         const herr_t status = Closes<H5VLfile_close>::call(object, transfer, request_slot);
+        file->closes_use = false;
         if (status >= 0) file->end_use(under);
         return status;
     });
