@@ -294,7 +294,7 @@ void transform(Step& step) {
     const hid_t space = step.own(H5Dget_space(dataset->id[step.world.leader()]));
     H5Sget_simple_extent_dims(space, nullptr, most);
     if (!std::equal(known->dims.begin(), known->dims.end(), most)) step.fact("other extents");
-    if (step.world.opened_again[static_cast<std::size_t>(dataset->file)]) step.fact("opened again");
+    step.tell_of_file(*dataset);
     step.code(
         "H5Pset_data_transform(x, \"2*x+1\"); H5Dread({}, H5T_NATIVE_DOUBLE, H5S_ALL, "
         "H5S_ALL, x, buffer);",
