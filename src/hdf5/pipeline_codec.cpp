@@ -18,8 +18,9 @@ namespace caesura::hdf5 {
 namespace {
 
 constexpr std::string_view k_pipeline = "pipeline";
-constexpr std::size_t k_growth_bytes = 32;  // of a chunk that its filters make longer
-constexpr std::size_t k_most_filters = 32;  // HDF5's mask has a bit for each
+constexpr std::size_t k_growth_bytes = 32;   // of a chunk that its filters make longer
+constexpr std::size_t k_checksum_bytes = 4;  // which may follow deflate
+constexpr std::size_t k_most_filters = 32;   // HDF5's mask has a bit for each
 
 struct Stage {
     FilterStage filter;
@@ -128,8 +129,8 @@ class PipelineCodec final : public BlockCodec {
         // A place in the file is reserved for no more.
         const std::size_t most_bytes = raw_bytes_ + k_growth_bytes;
         if (stage.filter.plugin == nullptr)
-            return encode_builtin(stage.filter.builtin_id, stage.filter.cd_values, most_bytes,
-                                  buffer);
+            return encode_builtin(stage.filter.builtin_id, stage.filter.cd_values,
+                                  most_bytes - k_checksum_bytes, buffer);
         // What such filters mistreat can end the process: see may_encode().
         const bool floats = dtype_ == DType::float32 || dtype_ == DType::float64;
         if (stage.traits.screened &&
