@@ -109,7 +109,8 @@ def test_values_that_break_their_bound_stop_it_in_jupyter(tmp_path):
     assert not (tmp_path / "broken.json").exists()
 
 
-# A process imports dask anew: 2 s. What it is sent is made here, taken apart again and computed.
+# A new process takes 2 s to import dask. So this test packs the task, unpacks it and computes it
+# here.
 BY_PROCESSES = """with dask.config.set(scheduler="processes", num_workers=2):
     by_processes = mean.compute()"""
 AS_IF_SENT = """import cloudpickle
