@@ -14,19 +14,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from plain import MPI, connector_variables  # noqa: E402
+from applications import parser_of, prepare, run_application
 
 MODES = ("native", "complete", "durable", "close")
 
@@ -69,51 +65,38 @@ def application(options: argparse.Namespace) -> None:
 
 def run(options: argparse.Namespace, mode: str, where: Path) -> list[list[float]]:
     """[dump, close] seconds of each dump but the first."""
-    where.mkdir()
-    config = where / "run.toml"
-    config.write_text(f'bound = 1e-3\ndurability = "{mode}"\nreport = "{where}/report.json"\n')
-    command = ["mpirun", "-n", str(options.ranks), "env", "-u", "HDF5_VOL_CONNECTOR"]
-    command += connector_variables(options.build, config) if mode != "native" else []
-    # Under mpi4py's own runner what one rank raises ends the run: the others would wait for it.
-    command += [str(options.python), "-m", "mpi4py", __file__, "--application", "--out", str(where)]
-    for name in ("cells", "fields", "dumps", "compute_s"):
-        command += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
-    answer = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**MPI, **os.environ}
+    config = f'bound = 1e-3\ndurability = "{mode}"\nreport = "{where}/report.json"\n'
+    told = run_application(
+        options,
+        __file__,
+        where,
+        None if mode == "native" else config,
+        ("cells", "fields", "dumps", "compute_s"),
+        options.ranks,
     )
-    if answer.returncode != 0:
-        sys.exit(f"{mode}: {answer.stderr[-2000:]}")
     if mode != "native":
-        told = json.loads((where / "report.json").read_text())
-        written = [file.get("blocks", {}).get("count", 0) for file in told["files"]]
+        report = json.loads((where / "report.json").read_text())
+        written = [file.get("blocks", {}).get("count", 0) for file in report["files"]]
         if 0 in written or len(written) != options.dumps:
             sys.exit(f"{mode}: not every file has blocks: {written}")
-    return json.loads(answer.stdout)[1:]
+    return told[1:]
 
 
 def main() -> None:
     """Parse, run, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--application", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--out", help=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("--cells", type=int, default=128)
     parser.add_argument("--fields", type=int, default=4)
     parser.add_argument("--dumps", type=int, default=6)
     parser.add_argument("--compute-s", type=float, default=1.0)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--build", type=Path, default=ROOT / "build")
     options = parser.parse_args()
     if options.application:
         return application(options)
     from results import save  # not of the application's interpreter
 
-    options.python = os.environ.get("CAESURA_PARALLEL_PYTHON")
-    if not options.python:
-        sys.exit("CAESURA_PARALLEL_PYTHON names no Python with parallel h5py")
-    options.build = options.build.resolve()
+    prepare(options)
     seconds: dict[str, list[list[float]]] = {mode: [] for mode in MODES}
     with tempfile.TemporaryDirectory() as scratch:
         for repeat in range(options.repeats):

@@ -13,21 +13,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from plain import MPI, connector_variables  # noqa: E402
+from applications import parser_of, prepare, run_application
 
-MODES = ("native", "connector")
+MODES = {"native": None, "connector": "threshold_bytes = 1024\nclosing_line = false\n"}
 MEASURED = ("write", "read", "read again")
 
 
@@ -133,50 +129,26 @@ def application(options: argparse.Namespace) -> None:
     print(json.dumps(found))
 
 
-def run(options: argparse.Namespace, mode: str, where: Path) -> dict[str, list[float]]:
-    """What one run of the application prints."""
-    where.mkdir()
-    config = where / "run.toml"
-    config.write_text("threshold_bytes = 1024\nclosing_line = false\n")
-    command = ["mpirun", "-n", "1", "env", "-u", "HDF5_VOL_CONNECTOR"]
-    command += connector_variables(options.build, config) if mode == "connector" else []
-    command += [str(options.python), __file__, "--application", "--out", str(where)]
-    for name in ("cells", "steps", "small"):
-        command += [f"--{name}", str(getattr(options, name))]
-    answer = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**MPI, **os.environ}
-    )
-    if answer.returncode != 0:
-        sys.exit(f"{mode}: {answer.stderr[-2000:]}")
-    return json.loads(answer.stdout)
-
-
 def main() -> None:
     """Parse, run, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--application", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--out", help=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("--cells", type=int, default=192)
     parser.add_argument("--steps", type=int, default=24)
     parser.add_argument("--small", type=int, default=20000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--build", type=Path, default=ROOT / "build")
     options = parser.parse_args()
     if options.application:
         return application(options)
     from results import save  # not of the application's interpreter
 
-    options.python = os.environ.get("CAESURA_PARALLEL_PYTHON")
-    if not options.python:
-        sys.exit("CAESURA_PARALLEL_PYTHON names no Python with parallel h5py")
-    options.build = options.build.resolve()
+    prepare(options)
     runs: dict[str, list[dict[str, list[float]]]] = {mode: [] for mode in MODES}
     with tempfile.TemporaryDirectory() as scratch:
         for repeat in range(options.repeats):
-            for mode in MODES:
-                runs[mode].append(run(options, mode, Path(scratch) / f"{mode}-{repeat}"))
+            for mode, config in MODES.items():
+                where = Path(scratch) / f"{mode}-{repeat}"
+                hand_on = ("cells", "steps", "small")
+                runs[mode].append(run_application(options, __file__, where, config, hand_on))
     medians = {
         mode: {
             name: [statistics.median(one[name][i] for one in runs[mode]) for i in range(3)]

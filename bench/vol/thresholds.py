@@ -14,19 +14,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from plain import MPI, connector_variables  # noqa: E402
+from applications import parser_of, prepare, run_application
 
 KIB = 1024
 THRESHOLDS_KIB = (16, 64, 256, 1024)
@@ -90,24 +86,6 @@ def application(options: argparse.Namespace) -> None:
     print(json.dumps({"ms": 1e3 * spent / options.dumps, "mb": size / 1e6}))
 
 
-def run(options: argparse.Namespace, name: str, config: str | None, where: Path) -> dict:
-    """What one run of the application prints."""
-    where.mkdir()
-    variables = []
-    if config is not None:
-        (where / "run.toml").write_text("closing_line = false\n" + config)
-        variables = connector_variables(options.build, where / "run.toml")
-    command = ["mpirun", "-n", "1", "env", "-u", "HDF5_VOL_CONNECTOR", *variables]
-    command += [str(options.python), __file__, "--application", name, "--out", str(where)]
-    command += ["--dumps", str(options.dumps), "--computes-s", str(options.computes_s)]
-    answer = subprocess.run(
-        command, capture_output=True, text=True, check=False, env={**MPI, **os.environ}
-    )
-    if answer.returncode != 0:
-        sys.exit(f"{name}: {answer.stderr[-2000:]}")
-    return json.loads(answer.stdout)
-
-
 def measure(options: argparse.Namespace, name: str, scratch: Path) -> dict[str, dict]:
     """Mode -> medians, modes in turn."""
     modes: dict[str, str | None] = {"native": None}
@@ -118,7 +96,12 @@ def measure(options: argparse.Namespace, name: str, scratch: Path) -> dict[str, 
     for repeat in range(options.repeats):
         for number, (mode, config) in enumerate(modes.items()):
             where = scratch / f"{name}-{number}-{repeat}"
-            runs[mode].append(run(options, name, config, where))
+            if config is not None:
+                config = "closing_line = false\n" + config
+            one = run_application(
+                options, __file__, where, config, ("dumps", "computes_s"), application=name
+            )
+            runs[mode].append(one)
     return {
         mode: {what: statistics.median(one[what] for one in of_mode) for what in ("ms", "mb")}
         for mode, of_mode in runs.items()
@@ -127,24 +110,16 @@ def measure(options: argparse.Namespace, name: str, scratch: Path) -> dict[str, 
 
 def main() -> None:
     """Parse, run, print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--application", choices=APPLICATIONS, help=argparse.SUPPRESS)
-    parser.add_argument("--out", help=argparse.SUPPRESS)
+    parser = parser_of(__doc__)
     parser.add_argument("--dumps", type=int, default=4)
     parser.add_argument("--computes-s", type=float, default=0.3, help="after each dump")
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--build", type=Path, default=ROOT / "build")
     options = parser.parse_args()
     if options.application:
         return application(options)
     from results import save  # not of the application's interpreter
 
-    options.python = os.environ.get("CAESURA_PARALLEL_PYTHON")
-    if not options.python:
-        sys.exit("CAESURA_PARALLEL_PYTHON names no Python with parallel h5py")
-    options.build = options.build.resolve()
+    prepare(options)
     with tempfile.TemporaryDirectory() as scratch:
         medians = {name: measure(options, name, Path(scratch)) for name in APPLICATIONS}
     for name, of_mode in medians.items():
