@@ -35,6 +35,11 @@ void old_object(Step& step) {
         hobj_ref_t reference = 0;
         if (!side.out.result("H5Rcreate", H5Rcreate(&reference, id, name.c_str(), H5R_OBJECT, -1)))
             return;
+        // An address in another file means nothing in this one.
+        H5O_info2_t here{}, there{};
+        H5Oget_info3(id, &here, H5O_INFO_BASIC);
+        H5Oget_info_by_name3(id, name.c_str(), &there, H5O_INFO_BASIC, H5P_DEFAULT);
+        if (here.fileno != there.fileno) return;
         H5O_type_t type = H5O_TYPE_UNKNOWN;
         side.out.result("H5Rget_obj_type2", H5Rget_obj_type2(id, H5R_OBJECT, &reference, &type));
         side.out.number("type", type);
