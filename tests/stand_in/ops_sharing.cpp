@@ -46,7 +46,7 @@ void make_virtual(Step& step) {
     const hid_t extent = step.own(H5Screate_simple(1, &whole, nullptr));
     Pair made = k_no_ids;
     step.fact("virtual");
-    step.world.has_aliases = true;
+    step.world.has_aliases = step.world.has_virtual = true;
     step.both([&](Side& side) {
         // A committed one is shared within its own file alone.
         const hid_t own = H5Dget_type(side.of(*source));

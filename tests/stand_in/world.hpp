@@ -51,6 +51,7 @@ struct World {
     bool unflushed = false;    ///< ranks may not see what others wrote
     // By number of the file: it was made by an earlier open; something has been copied into it.
     std::array<bool, 3> opened_again = {}, has_copies = {};
+    bool has_virtual = false;  ///< a virtual dataset was made
 
     /// The side that is asked for extents and the like.
     Which leader() const { return runs[native] ? native : ours; }
