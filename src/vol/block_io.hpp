@@ -101,6 +101,9 @@ class BlockIo {
     /// chunk is read by one rank. All is committed. Errors: io.
     Result<std::vector<KeptPart>> read_cut_chunks(Dataset& dataset, const NativeObject& through,
                                                   const Shape& dims);
+    /// Before an extent becomes 0: fill values for the only chunk of the dataset, on rank 0.
+    /// Nothing if it has more chunks, or none that is stored.
+    Result<std::vector<KeptPart>> fill_of_only_chunk(Dataset& dataset, const NativeObject& through);
     /// After resize(): as they were read, to be stored exactly at the next hand-over.
     Status put_back(Dataset& dataset, std::vector<KeptPart> kept);
 

@@ -3,7 +3,13 @@
 // Where smaller dims cut through a chunk, the library reads it, sets what is cut off to the fill
 // value, and stores it again through our filter: with a bound, what the chunk keeps would be moved
 // a second time. So it is read before, and put again as it was.
+//
+// If an extent becomes 0, HDF5 1.14.5 drops the only chunk of a dataset in memory, and does not
+// write that down: the values would be there again once the file was opened and the dataset had
+// grown. So they become fill values before.
 #include <fmt/format.h>
+
+#include <cstring>
 
 #include "vol/agree.hpp"
 #include "vol/block_calls.hpp"
@@ -58,6 +64,18 @@ std::vector<Box> cut_chunks(const BlockIo::Dataset& dataset, const Shape& dims) 
     return cut;
 }
 
+/// As of the file's datatype; zeros if it is undefined (set_pipeline).
+Result<std::vector<std::byte>> fill_value(const BlockIo::Dataset& dataset) {
+    std::vector<std::byte> value(H5Tget_size(dataset.type.get()));
+    H5D_fill_value_t defined = H5D_FILL_VALUE_DEFAULT;
+    const hid_t creation = dataset.creation.get();
+    if (H5Pfill_value_defined(creation, &defined) < 0 ||
+        (defined != H5D_FILL_VALUE_UNDEFINED &&
+         H5Pget_fill_value(creation, dataset.type.get(), value.data()) < 0))
+        return store::hdf5_error(StatusCode::internal, dataset.path + ": its fill value");
+    return value;
+}
+
 }  // namespace
 
 Result<std::vector<BlockIo::KeptPart>> BlockIo::read_cut_chunks(Dataset& dataset,
@@ -76,6 +94,27 @@ Result<std::vector<BlockIo::KeptPart>> BlockIo::read_cut_chunks(Dataset& dataset
         if (*there) kept.push_back({cut[i], std::move(*values)});
     }
     return kept;
+}
+
+Result<std::vector<BlockIo::KeptPart>> BlockIo::fill_of_only_chunk(Dataset& dataset,
+                                                                   const NativeObject& through) {
+    std::vector<KeptPart> fill;
+    if (writer::ChunkGrid(dataset.dims, dataset.chunk).counts.count() != 1) return fill;
+    place_.tree.go_through(through);
+    if (Status status = place_.tree.open(dataset); !status.ok()) return status;
+    const Box whole{Shape::filled(dataset.dims.rank(), 0), dataset.dims};
+    const auto there = dataset.native.has_chunk(native_offset(dataset, whole.offset).data());
+    if (!there.ok()) return there.status();
+    if (!*there || place_.communicator->rank() != 0) return fill;
+    auto values = pool_.take(whole.extent.count() * dataset.value_bytes());
+    if (!values.ok()) return values.status().with_context(dataset.path);
+    const auto element = fill_value(dataset);
+    if (!element.ok()) return element.status();
+    const std::span<std::byte> bytes = values->bytes();
+    for (std::size_t at = 0; at < bytes.size(); at += element->size())
+        std::memcpy(&bytes[at], element->data(), element->size());
+    fill.push_back({whole, std::move(*values)});
+    return fill;
 }
 
 Status BlockIo::resize(Dataset& dataset, const Shape& dims) {
@@ -110,6 +149,14 @@ Result<Resizing> before_resizing(const Object& object, const hsize_t* size) {
     if (Status status = shrinks ? object.file->settle(through) : object.file->hand_over(through);
         !status.ok())
         return status;
+    if (shrinks && dims->count() == 0 && dataset.dims.count() > 0) {
+        BlockIo& blocks = *object.file->blocks_or_null();
+        auto fill = blocks.fill_of_only_chunk(dataset, through);
+        const Status put =
+            fill.ok() ? blocks.put_back(dataset, std::move(*fill)) : std::move(fill).status();
+        const Status settled = object.file->settle(through);
+        if (!put.ok() || !settled.ok()) return put.ok() ? settled : put;
+    }
     resizing.cuts = shrinks && dataset.lossy && !cut_chunks(dataset, *dims).empty();
     if (!resizing.cuts) return resizing;
     auto kept = object.file->blocks_or_null()->read_cut_chunks(dataset, through, *dims);
