@@ -437,8 +437,12 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
         if (args->op_type == H5VL_DATASET_FLUSH) return flush_object(object, call);
         if (file == nullptr || args->op_type != H5VL_DATASET_SET_EXTENT) return call();
         const std::shared_ptr<CapturedDataset> dataset = object_of(object).dataset;
-        if (dataset == nullptr || dataset->block == nullptr) return file->filling(call);
         const hsize_t* const size = args->args.set_extent.size;
+        if (dataset == nullptr || dataset->block == nullptr)
+            return file->filling([&] {
+                const Status status = before_emptying(object_of(object), size);
+                return status.ok() ? call() : fail(status);
+            });
         auto resizing = before_resizing(object_of(object), size);
         if (!resizing.ok()) return fail(resizing.status());
         const herr_t changed = [&] {

@@ -13,6 +13,7 @@
 
 #include "vol/agree.hpp"
 #include "vol/block_calls.hpp"
+#include "vol/found_datasets.hpp"
 #include "writer/chunk_grid.hpp"
 
 namespace caesura::vol {
@@ -64,16 +65,17 @@ std::vector<Box> cut_chunks(const BlockIo::Dataset& dataset, const Shape& dims) 
     return cut;
 }
 
-/// As of the file's datatype; zeros if it is undefined (set_pipeline).
-Result<std::vector<std::byte>> fill_value(const BlockIo::Dataset& dataset) {
-    std::vector<std::byte> value(H5Tget_size(dataset.type.get()));
+/// As of the file's datatype, for all of the values. Zeros if it is undefined (set_pipeline).
+Status put_fill(hid_t creation, hid_t type, std::span<std::byte> values) {
+    std::vector<std::byte> value(H5Tget_size(type));
     H5D_fill_value_t defined = H5D_FILL_VALUE_DEFAULT;
-    const hid_t creation = dataset.creation.get();
     if (H5Pfill_value_defined(creation, &defined) < 0 ||
         (defined != H5D_FILL_VALUE_UNDEFINED &&
-         H5Pget_fill_value(creation, dataset.type.get(), value.data()) < 0))
-        return store::hdf5_error(StatusCode::internal, dataset.path + ": its fill value");
-    return value;
+         H5Pget_fill_value(creation, type, value.data()) < 0))
+        return store::hdf5_error(StatusCode::internal, "a fill value");
+    for (std::size_t at = 0; at < values.size(); at += value.size())
+        std::memcpy(&values[at], value.data(), value.size());
+    return {};
 }
 
 }  // namespace
@@ -108,11 +110,9 @@ Result<std::vector<BlockIo::KeptPart>> BlockIo::fill_of_only_chunk(Dataset& data
     if (!*there || place_.communicator->rank() != 0) return fill;
     auto values = pool_.take(whole.extent.count() * dataset.value_bytes());
     if (!values.ok()) return values.status().with_context(dataset.path);
-    const auto element = fill_value(dataset);
-    if (!element.ok()) return element.status();
-    const std::span<std::byte> bytes = values->bytes();
-    for (std::size_t at = 0; at < bytes.size(); at += element->size())
-        std::memcpy(&bytes[at], element->data(), element->size());
+    if (Status status = put_fill(dataset.creation.get(), dataset.type.get(), values->bytes());
+        !status.ok())
+        return status.with_context(dataset.path);
     fill.push_back({whole, std::move(*values)});
     return fill;
 }
@@ -135,6 +135,38 @@ Status BlockIo::put_back(Dataset& dataset, std::vector<KeptPart> kept) {
         if (Status status = add(dataset, std::move(piece)); !status.ok())
             return status.with_context(dataset.path);
     }
+    return {};
+}
+
+Status before_emptying(const Object& object, const hsize_t* size) {
+    const KeepErrors keep;
+    const store::Handle creation = ask_dataset(object.under, H5VL_DATASET_GET_DCPL),
+                        space = ask_dataset(object.under, H5VL_DATASET_GET_SPACE),
+                        type = ask_dataset(object.under, H5VL_DATASET_GET_TYPE);
+    const int rank = H5Sget_simple_extent_ndims(space.get());
+    std::array<hsize_t, H5S_MAX_RANK> dims{}, chunk{};
+    if (rank < 1 || std::find(size, size + rank, 0) == size + rank ||
+        H5Pget_layout(creation.get()) != H5D_CHUNKED ||
+        H5Pget_chunk(creation.get(), rank, chunk.data()) != rank ||
+        H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr) != rank)
+        return {};
+    for (int axis = 0; axis < rank; ++axis)
+        if (dims[static_cast<std::size_t>(axis)] > chunk[static_cast<std::size_t>(axis)]) return {};
+    const auto count = H5Sget_simple_extent_npoints(space.get());
+    // Sequences lie elsewhere, and natively they are lost with their chunk.
+    if (count <= 0 || H5Tdetect_class(type.get(), H5T_VLEN) > 0 ||
+        H5Tdetect_class(type.get(), H5T_STRING) > 0 ||
+        H5Tdetect_class(type.get(), H5T_REFERENCE) > 0)
+        return {};
+    std::vector<std::byte> values(static_cast<std::size_t>(count) * H5Tget_size(type.get()));
+    if (Status status = put_fill(creation.get(), type.get(), values); !status.ok()) return status;
+    void* under = object.under;
+    hid_t memory_type = type.get(), all = H5S_ALL;
+    const void* buffer = values.data();
+    if (H5VLdataset_write(1, &under, object.connector, &memory_type, &all, &all,
+                          H5P_DATASET_XFER_DEFAULT, &buffer, nullptr) < 0 ||
+        flush_native({object.under, H5I_DATASET}) < 0)  // or HDF5's cache forgets it
+        return store::hdf5_error(StatusCode::internal, "writing fill values before H5Dset_extent");
     return {};
 }
 
