@@ -288,7 +288,8 @@ typedef struct caesura_writer_report {
      * the application nothing. */
     double compress_interference_s;
     uint64_t replans; /* plans made again because reality departed from the first */
-    /* Blocks that were due (caesura_options.max_delay_s) and compressed at normal priority, and the
+    /* Blocks that were compressed at normal priority, because the application's pauses were too
+     * short for them or because they were due (caesura_options.max_delay_s), and the
      * CPU time of it. */
     uint64_t taken_over_blocks;
     double taken_over_s;

@@ -103,10 +103,11 @@ struct WriterOptions {
     /// whose owner will not share it.
     bool cooperative = false;
     bool durable = true;  ///< fsync data and metadata at every commit
-    /// A dump is written so many seconds after the end() that handed it over, whatever the cores
-    /// do: a standby thread at normal priority takes over what idle-priority threads get no time
-    /// for (decision D16). 0: 10 s or two intervals between dumps, whichever is longer
-    /// (cooperative: never); infinity: never.
+    /// A dump is written so many seconds after the end() that handed it over at the latest,
+    /// whatever the cores do: a standby thread at normal priority takes over what idle-priority
+    /// threads get no time for, at once if the pauses since the last dump say so (decision D16). 0:
+    /// 10 s or two intervals between dumps, whichever is longer (cooperative: never); infinity:
+    /// never.
     double max_delay_s = 0.0;
     /// What `caesura calibrate` measured, from which predicted times start. Empty: where it puts it
     /// (host.hpp); "none": built-in curves. Never an error: what is wrong with it is a message.
@@ -259,7 +260,8 @@ struct WriterReport {
     /// costs the application nothing.
     double compress_interference_s = 0;
     std::uint64_t replans = 0;  ///< plans made again because reality departed from the first
-    /// Blocks that were due (WriterOptions::max_delay_s) and compressed at normal priority, and the
+    /// Blocks that were compressed at normal priority, because the application's pauses were too
+    /// short for them or because they were due (WriterOptions::max_delay_s), and the
     /// CPU time of it.
     std::uint64_t taken_over_blocks = 0;
     double taken_over_s = 0;

@@ -26,8 +26,10 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
     const double end_s = clock_.now_s();
     const double took_s = clock_.thread_cpu_s() - cpu_begin_s;
     add(*seconds, took_s);
-    if (seconds != &help_compress_s_ && seconds != &standby_.compress_s)
+    if (seconds != &help_compress_s_ && seconds != &standby_.compress_s) {
+        observer_.note_worked(took_s);
         note_rate(begin_s, end_s, observer_.computing_s(end_s) - computing_begin_s, took_s);
+    }
     if (!encoded.ok()) fail(encoded.status().with_context("compressing " + job.label));
     if (trace && encoded.ok())
         trace->add({"compress", job.label, begin_s, end_s, dump.iteration, encoded->stored.size()});
@@ -46,8 +48,11 @@ void Executor::compress(Job& job, DumpTask& dump, base::TraceLane* trace,
         job.compress_s = took_s;
         note_compressed(dump, job, took_s, end_s);
         // Before anybody can see that the block is done.
-        if (seconds == &standby_.compress_s)
+        if (seconds == &standby_.compress_s) {
             taken_over_blocks_.fetch_add(1, std::memory_order_relaxed);
+            if (dump.is_due.load(std::memory_order_relaxed))
+                due_blocks_.fetch_add(1, std::memory_order_relaxed);
+        }
         job.state.store(JobState::compressed, std::memory_order_release);
     }
     leave(job);

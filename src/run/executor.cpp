@@ -197,13 +197,15 @@ void Executor::compress_loop(Worker& worker) {
 
 // A job somebody has begun and not finished: on a busy core an idle-priority worker may not get
 // the CPU for a long time, so whoever waits for it computes it too.
-Job* Executor::job_to_rescue(DumpTask& dump) {
+Job* Executor::job_to_rescue(DumpTask& dump, double now_s, double late) {
     if (dump.phase.load(std::memory_order_acquire) != DumpPhase::running) return nullptr;
     for (std::size_t i = 0; i < dump.n_jobs; ++i) {
         Job& job = dump.jobs[i];
         if (job.state.load(std::memory_order_acquire) != JobState::waiting ||
             job.taken.load(std::memory_order_acquire) || !job.codec->reentrant())
             continue;
+        const double since_s = now_s - job.begun_s.load(std::memory_order_relaxed);
+        if (late > 0.0 && since_s < late * job.expected_compress_s) continue;
         if (claim(job)) return &job;
         leave(job);
     }
@@ -223,7 +225,7 @@ double Executor::help(const std::function<bool()>& done, double look_s) {
         DumpTask* dump = nullptr;
         Job* job = next_job(at_dump, dump);
         for (auto it = dumps_.dumps().begin(); !job && it != dumps_.dumps().end(); ++it)
-            job = job_to_rescue(*(dump = it->get()));
+            job = job_to_rescue(*(dump = it->get()), 0.0, 0.0);
         if (job) {
             compress(*job, *dump, options_.trace ? &help_trace_ : nullptr, &help_compress_s_);
             continue;
@@ -276,6 +278,7 @@ ExecutorCounters Executor::counters() const {
         counters.compress_s += worker->compress_s.load(std::memory_order_relaxed);
     counters.taken_over_s = standby_.compress_s.load(std::memory_order_relaxed);
     counters.taken_over_blocks = taken_over_blocks_.load(std::memory_order_relaxed);
+    counters.due_blocks = due_blocks_.load(std::memory_order_relaxed);
     counters.compress_s += counters.taken_over_s;
     counters.write_s = samples_.write_s();
     counters.writes = samples_.writes();

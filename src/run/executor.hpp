@@ -6,9 +6,8 @@
 //    an append-only list and waits only in help(), where it does the workers' work itself.
 //  - Dumps are compressed and written in the order of submission; a dump's jobs in its planned
 //    orders. Commits (flushes) run on the write lane between writes.
-//  - A dump that comes close to its max_delay is taken over by the standby thread, which is at
-//  normal
-//    priority (standby.cpp).
+//  - A dump for which pauses are too short, or that comes close to its max_delay, is taken over by
+//    the standby thread, which is at normal priority (standby.cpp).
 //  - The first error of a lane is kept and stops further writes; nothing is lost from memory.
 #pragma once
 
@@ -37,7 +36,7 @@ struct ExecutorOptions {
     plan::Algorithm algorithm = plan::Algorithm::ext_johnson_backfill;
     std::uint64_t search_steps = 0;  ///< of a search; 0: some 20 ms of this machine's core
     std::uint64_t write_buffer_bytes = 20u << 20;
-    bool standby = false;  ///< a thread that takes over dumps that are due: DumpTask::max_delay_s
+    bool standby = false;  ///< a thread that takes dumps over: DumpTask::promptness, max_delay_s
     bool trace = false;
     NodeShare* share = nullptr;    ///< null: every rank writes what is its own
     Observer* observer = nullptr;  ///< of several executors, outlives them; null: one of its own
@@ -53,7 +52,8 @@ struct ExecutorCounters {
     std::uint64_t helped_blocks = 0, helped_bytes = 0;  ///< written here for other ranks
     std::uint64_t taken_back_blocks = 0;                ///< given to another rank, written here
     std::uint64_t taken_over_blocks = 0;                ///< by the standby thread,
-    double taken_over_s = 0.0;                          ///< in so much CPU time
+    std::uint64_t due_blocks = 0;                       ///< so many of them near their max_delay,
+    double taken_over_s = 0.0;                          ///< all in so much CPU time
 };
 
 class Executor {
@@ -223,13 +223,14 @@ class Executor {
     Job* job_before(double deadline_s, DumpTask*& dump);
     Job* next_job_outside_obstacles(std::uint64_t& at_dump, DumpTask*& dump, double& wait_s);
     std::vector<Job*> jobs_to_begin(DumpTask& dump, std::vector<double>& expected_s) const;
-    static Job* job_to_rescue(DumpTask& dump);
+    static Job* job_to_rescue(DumpTask& dump, double now_s, double late);
     // standby.cpp
     void standby_loop();
     void look_at_work(std::uint64_t first);
     std::uint64_t hold_dumps(Worker& worker);
     void mark_due(DumpTask& dump);
-    Job* job_to_take_over(DumpTask& dump);
+    Job* job_to_take_over(DumpTask& dump, double late);
+    Job* first_to_take_over(std::uint64_t first, std::size_t last, DumpTask*& dump, double late);
     Job* due_job(std::uint64_t first, DumpTask*& dump, double& wait_s);
     void compress(Job& job, DumpTask& dump, base::TraceLane* trace, std::atomic<double>* seconds);
     static void leave(Job& job);
@@ -269,7 +270,7 @@ class Executor {
     std::atomic<int> draining_{0};
     std::atomic<bool> hurry_{false};
     std::atomic<std::uint32_t> came_back_{0};  ///< how many dumps
-    std::atomic<std::uint64_t> taken_over_blocks_{0};
+    std::atomic<std::uint64_t> taken_over_blocks_{0}, due_blocks_{0};
 };
 
 }  // namespace caesura::run

@@ -21,7 +21,8 @@ class XorCodec final : public BlockCodec {
     bool reentrant() const override { return is_reentrant; }
     Result<EncodedBlock> encode(std::span<const std::byte> chunk, const Shape&) const override {
         if (on_encode) on_encode();
-        if (calls_++ == fail_at) return Status{StatusCode::internal, "injected codec failure"};
+        // All from then on: what one thread cannot encode another one may.
+        if (calls_++ >= fail_from) return Status{StatusCode::internal, "injected codec failure"};
         EncodedBlock block;
         block.bytes.assign(chunk.begin(), chunk.end());
         for (std::byte& b : block.bytes) b ^= std::byte{0x5a};
@@ -34,7 +35,7 @@ class XorCodec final : public BlockCodec {
     Status decode(std::span<const std::byte>, std::uint32_t, std::span<std::byte>) const override {
         return {StatusCode::unsupported, "not needed here"};
     }
-    int fail_at = -1;
+    int fail_from = std::numeric_limits<int>::max();
     bool is_reentrant = true;
     std::function<void()> on_encode;  // called by whoever compresses
 
@@ -110,6 +111,7 @@ struct Fixture {
         dump->sink = std::move(sink);
         dump->write_cost = {1e-9, 1e15};
         dump->max_delay_s = max_delay_s;
+        dump->promptness = promptness;
         if (expected_s != 0.0) {
             for (std::size_t i = 0; i < n; ++i) {
                 dump->jobs[i].expected_compress_s = expected_s;
@@ -134,6 +136,7 @@ struct Fixture {
     XorCodec codec;
     // Of what is submitted from now on:
     double max_delay_s = std::numeric_limits<double>::infinity();
+    plan::Promptness promptness;
     bool full_disk = false;  // for the sinks of what is submitted from now on
     base::MemoryBudget budget{std::uint64_t{1} << 40};
     base::BufferPool pool;

@@ -59,7 +59,7 @@ TEST(Executor, a_written_dump_is_read_as_long_as_a_worker_without_cpu_time_is_at
 
 TEST(Executor, an_encoding_error_is_kept_and_names_the_block) {
     Fixture fixture;
-    fixture.codec.fail_at = 3;
+    fixture.codec.fail_from = 3;
     MemorySink* sink = fixture.submit(0, 8);
     fixture.executor.set_draining(true);
     fixture.executor.help([&] { return sink->finished.load(); });

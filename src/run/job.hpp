@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "hdf5/block_codec.hpp"
+#include "plan/promptness.hpp"
 #include "plan/write_policy.hpp"
 #include "run/dump_plans.hpp"
 #include "run/node_share.hpp"
@@ -163,6 +164,8 @@ struct DumpTask {
     /// It is to be written so long after it was handed over.
     double max_delay_s = std::numeric_limits<double>::infinity();
     double handed_over_s = -1.0;  ///< by the clock; < 0: when it is submitted
+    /// How soon it is compressed at normal priority; by itself: when max_delay_s comes near.
+    plan::Promptness promptness;
     // The application's compress obstacles and the workers' CPU time until it was submitted.
     double computing_before_s = 0.0, workers_cpu_before_s = 0.0;
 

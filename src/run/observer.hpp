@@ -76,6 +76,9 @@ class Observer {
     Expectation expected() const;
     /// Seconds the application has spent in compress obstacles since the start.
     double computing_s(double now_s) const;
+    /// CPU time that threads at idle priority have had of its pauses since the start.
+    double worked_s() const { return worked_s_.load(std::memory_order_relaxed); }
+    void note_worked(double cpu_s) { worked_s_.fetch_add(cpu_s, std::memory_order_relaxed); }
     bool application_computes() const {
         return computing_since_s_.load(std::memory_order_acquire) >= 0.0;
     }
@@ -121,6 +124,7 @@ class Observer {
     std::atomic<int> writing_{0};
     mutable std::atomic<bool> refused_{false};  // by application_writes(), since the last wake-up
     std::atomic<double> computed_s_{0.0}, computing_since_s_{-1.0};  // by the clock, < 0: it is not
+    std::atomic<double> worked_s_{0.0};
     std::atomic<double> begin_s_{0.0};
     std::atomic<double> last_s_{0.0};
 

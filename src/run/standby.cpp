@@ -1,6 +1,7 @@
-// The standby thread: at normal priority, asleep until a dump comes close to the time by which it
-// is to be written (decision D16). Then it compresses what is left of it, also what a starved
-// worker has begun, and tells the write lane not to wait for obstacles.
+// The standby thread: at normal priority, asleep until the pauses of the application are expected
+// to be too short for what is left of a dump (plan/promptness.hpp). Then it compresses that, also
+// what a starved worker has begun. If a dump comes close to the time by which it is to be written
+// (decision D16), it also tells the write lane not to wait for obstacles.
 //
 // Invariants:
 //  - Made by the application's thread, at whose priority it stays: without privileges a thread that
@@ -25,6 +26,9 @@ namespace {
 constexpr double k_shortest_sleep_s = 1e-3;
 /// A due block that nobody can take over: its codec is not reentrant and a worker is at it.
 constexpr double k_look_again_s = 0.05;
+/// Before it is due, a block that a worker is at is left to it until it has taken so many times
+/// what was expected: a worker that gets a core is not computed after.
+constexpr double k_late = 3.0;
 
 /// What a dump still needs, as its finished blocks have corrected the expectations.
 plan::DueWork what_is_left(const DumpTask& dump) {
@@ -72,8 +76,9 @@ void Executor::mark_due(DumpTask& dump) {
     write_event_.raise();
 }
 
-// A block of a due dump: one that nobody has begun, else one that a worker is at.
-Job* Executor::job_to_take_over(DumpTask& dump) {
+// A block: one that nobody has begun, else one that a worker is at.
+// @param late  of a worker that has taken so many times what was expected; 0: of any.
+Job* Executor::job_to_take_over(DumpTask& dump, double late) {
     const auto& order =
         dump.plans.empty() ? dump.compress_order : dump.plans.current().compress_order;
     const double now_s = clock_.now_s();
@@ -81,7 +86,7 @@ Job* Executor::job_to_take_over(DumpTask& dump) {
         Job& job = dump.jobs[index];
         if (!job.begun.load(std::memory_order_acquire) && begin(job, dump, now_s)) return &job;
     }
-    return job_to_rescue(dump);
+    return job_to_rescue(dump, now_s, late);
 }
 
 // The work of the dumps from `first` on, one by one. Dumps are written in their order: each is due
@@ -104,17 +109,44 @@ void Executor::look_at_work(std::uint64_t first) {
     std::sort(all.begin(), all.end(), plan::is_before);
 }
 
+// The first block to take over of the dump `first` + `last` and of those before it.
+Job* Executor::first_to_take_over(std::uint64_t first, std::size_t last, DumpTask*& dump,
+                                  double late) {
+    for (std::uint64_t number = first; number <= first + last; ++number) {
+        dump = dumps_.at(number);
+        if (dump->all_compressed()) continue;
+        // At this priority the quick plan: microseconds.
+        improve(*dump, plan::Algorithm::ext_johnson_backfill,
+                options_.trace ? &standby_.trace : nullptr);
+        if (Job* const job = job_to_take_over(*dump, late)) return job;
+    }
+    return nullptr;
+}
+
 // @param wait_s  if there is nothing to take over: until it is to look again.
 Job* Executor::due_job(std::uint64_t first, DumpTask*& dump, double& wait_s) {
     const double now_s = clock_.now_s();
     const bool hurry = hurry_.load(std::memory_order_acquire);
     look_at_work(first);
+    double left_s = 0.0;
+    bool open = false;
     for (std::size_t i = 0; i < standby_work_.mine.size(); ++i) {
         const plan::DueWork& work = standby_work_.mine[i];
         if (!hurry && !std::isfinite(work.by_s)) break;  // and so are those after it
         const plan::StandbyTurn turn = plan::turn_of(standby_work_.all, work);
+        left_s += work.left_s;
+        open |= work.open;
         if (!hurry && turn.begin_s > now_s) {
-            wait_s = std::min(wait_s, std::max(k_shortest_sleep_s, 0.5 * (turn.begin_s - now_s)));
+            const DumpTask& waiting = *dumps_.at(first + i);
+            const double soon_s =
+                open ? waiting.handed_over_s + plan::take_over_s(waiting.promptness, left_s)
+                     : std::numeric_limits<double>::infinity();
+            if (soon_s <= now_s) {
+                if (Job* const job = first_to_take_over(first, i, dump, k_late)) return job;
+                wait_s = std::min(wait_s, k_look_again_s);
+            }
+            const double begin_s = soon_s <= now_s ? turn.begin_s : std::min(soon_s, turn.begin_s);
+            wait_s = std::min(wait_s, std::max(k_shortest_sleep_s, 0.5 * (begin_s - now_s)));
             continue;
         }
         // What is before it is written first.
@@ -124,15 +156,8 @@ Job* Executor::due_job(std::uint64_t first, DumpTask*& dump, double& wait_s) {
                 {wait_s, k_look_again_s, std::max(k_shortest_sleep_s, turn.alone_s - now_s)});
             continue;
         }
-        for (std::uint64_t due = first; due <= first + i; ++due) {
-            dump = dumps_.at(due);
-            if (dump->all_compressed()) continue;
-            // At this priority the quick plan: microseconds.
-            improve(*dump, plan::Algorithm::ext_johnson_backfill,
-                    options_.trace ? &standby_.trace : nullptr);
-            if (Job* const job = job_to_take_over(*dump)) return job;
-            wait_s = std::min(wait_s, k_look_again_s);
-        }
+        if (Job* const job = first_to_take_over(first, i, dump, 0.0)) return job;
+        wait_s = std::min(wait_s, k_look_again_s);
     }
     return nullptr;
 }

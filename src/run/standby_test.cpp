@@ -87,6 +87,72 @@ TEST(Standby, in_a_hurry_everything_is_due_whatever_was_promised) {
     fixture.executor.stop();
 }
 
+// Goal: what no pause will do is compressed at normal priority at once, and is not called due.
+TEST(StandbyPrompt, begins_at_once_where_there_are_no_pauses) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 0, .standby = true}, clock);
+    fixture.max_delay_s = 1000.0;
+    fixture.promptness = {0.0, 10.0, 0.0};
+    MemorySink* sink = fixture.submit(0, 10, 0.1);
+    wait_until([&] { return sink->finished.load(); });
+    counted(fixture, 10);
+    EXPECT_EQ(fixture.executor.counters().due_blocks, 0u);
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 10);
+}
+
+TEST(StandbyPrompt, takes_no_more_over_than_pauses_are_too_short_for) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 0, .standby = true}, clock);
+    fixture.max_delay_s = 1000.0;
+    fixture.promptness = {0.0, 10.0, 0.5};
+    fixture.codec.on_encode = [&] { clock.set(clock.now_s() + 0.1); };  // as expected
+    // A write during which the clock is set would have taken that long.
+    fixture.executor.observer().enter(Observer::Lane::write, 0.0);
+    MemorySink* sink = fixture.submit(0, 10, 0.1);
+    // Each of ten blocks needs 0.1 s and at most 0.001 s for its write.
+    for (int taken = 0; taken < 10; ++taken) {
+        const double begin_s = 10.0 - (10 - taken) * 0.1 / 0.5;
+        clock.set(begin_s - 0.03);
+        fixture.executor.clock_was_set();
+        EXPECT_EQ(fixture.executor.counters().taken_over_blocks, static_cast<unsigned>(taken));
+        clock.set(begin_s + 0.01);
+        fixture.executor.clock_was_set();
+        counted(fixture, static_cast<unsigned>(taken) + 1);
+    }
+    fixture.executor.observer().leave(Observer::Lane::write, clock.now_s());
+    fixture.executor.obstacles_changed();
+    wait_until([&] { return sink->finished.load(); });
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 10);
+}
+
+// Goal: a worker that gets a core on full cores, too, does not work in vain.
+TEST(StandbyPrompt, computes_what_a_worker_is_at_only_when_that_is_late) {
+    base::VirtualClock clock;
+    Fixture fixture({.compress_threads = 1, .standby = true}, clock);
+    std::atomic<int> entered{0};
+    std::atomic<bool> let_go{false};
+    fixture.codec.on_encode = [&] {
+        if (entered++ == 0) let_go.wait(false);  // the worker or the standby thread: one of them
+    };
+    fixture.max_delay_s = 1000.0;
+    fixture.promptness = {1.0, 1.0, 0.0};
+    MemorySink* sink = fixture.submit(0, 1, 0.5);
+    wait_until([&] { return entered.load() == 1; });
+    clock.set(1.2);
+    fixture.executor.clock_was_set();
+    EXPECT_EQ(fixture.executor.counters().taken_over_blocks, 0u);
+    clock.set(1.6);
+    fixture.executor.clock_was_set();
+    wait_until([&] { return sink->finished.load(); });
+    counted(fixture, 1);
+    let_go = true;
+    let_go.notify_all();
+    fixture.executor.stop();
+    fixture.expect_exact(*sink, 0, 1);
+}
+
 // Goal: what a starved worker does not do is planned for the standby thread, in time.
 TEST(StandbyPlan, plans_what_a_starved_worker_leaves_in_time_and_says_when) {
     base::VirtualClock clock;

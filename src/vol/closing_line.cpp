@@ -72,7 +72,7 @@ std::string blocks_of(const Sums& sums) {
         counted(all.dumps, "dump"), counted(sums.files, "file"), size_of_bytes(all.raw_bytes),
         size_of_bytes(all.stored_bytes), all.in_calls_s, all.to_written_s, all.to_committed_s);
     if (all.taken_over_blocks > 0)
-        line += fmt::format("{} due and compressed at normal priority in {:.1f} s; ",
+        line += fmt::format("{} compressed at normal priority in {:.1f} s; ",
                             counted(all.taken_over_blocks, "block"), all.taken_over_s);
     if (all.lost_services > 0)
         line += all.regained_services > 0

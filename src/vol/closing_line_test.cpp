@@ -47,7 +47,7 @@ TEST(ClosingLine, names_what_was_taken_over_and_what_was_lost) {
     }
     EXPECT_EQ(take_closing_line(0),
               "caesura: 1 dump in 3 files, 1.0 kB stored in 999 bytes; 0.00 s in calls; longest "
-              "delay 10.0 s to written, 20.0 s to committed; 7 blocks due and compressed at normal "
+              "delay 10.0 s to written, 20.0 s to committed; 7 blocks compressed at normal "
               "priority in 1.5 s; LOST in 2 files, the first: b.h5: no space left");
 }
 

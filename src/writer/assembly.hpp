@@ -143,6 +143,7 @@ class Assembly {
     void describe();
     void look_at_jobs();
     void predict_jobs();
+    void set_pace();
     void plan_jobs();
     Status balance_writes();
     void reserve();

@@ -155,7 +155,7 @@ Status Writer::Impl::assemble(std::span<const Hello> all) {
 
 // Blocks that were due and that compress threads had no time for.
 void Writer::Impl::warn_if_starved() {
-    const std::uint64_t blocks = executor->counters().taken_over_blocks;
+    const std::uint64_t blocks = executor->counters().due_blocks;
     if (blocks == 0 || std::exchange(said_starved, true)) return;
     session.warn(
         writer::Warning::starved,

@@ -62,11 +62,27 @@ void Experience::use(std::shared_ptr<Transport> service) {
     if (base::PageSource* const pages = transport->pages()) pool.take_pages_from(*pages);
 }
 
-double Experience::max_delay_s(double asked_s, double now_s) {
+Experience::HandOver Experience::hand_over(double asked_s, double now_s,
+                                           std::optional<double> pauses_s) {
     constexpr double k_least_s = 10.0, k_intervals = 2.0;
-    const double interval_s = last_dump_s_ < 0.0 ? 0.0 : now_s - last_dump_s_;
+    // The kernel counts hundredths. An old interval counts half as much as the one after it.
+    constexpr double k_long_enough_s = 0.2, k_new = 2.0 / 3.0;
+    const bool is_first = last_dump_s_ < 0.0;
+    const double since_s = is_first ? 0.0 : now_s - last_dump_s_;
     last_dump_s_ = now_s;
-    return asked_s > 0.0 ? asked_s : std::max(k_least_s, k_intervals * interval_s);
+    if (!is_first)
+        interval_s_ = interval_s_ > 1e300 ? since_s : std::max(since_s, 0.5 * interval_s_);
+    if (!pauses_s) {
+        pauses_ = {};
+    } else if (pauses_.since_s < 0.0) {
+        pauses_ = {now_s, *pauses_s, -1.0};
+    } else if (const double wall_s = now_s - pauses_.since_s; wall_s >= k_long_enough_s) {
+        const double had = std::max(0.0, *pauses_s - pauses_.had_s) / wall_s;
+        const double before = pauses_.of_late;
+        pauses_ = {now_s, *pauses_s, before < 0.0 ? had : k_new * had + (1.0 - k_new) * before};
+    }
+    const double delay_s = asked_s > 0.0 ? asked_s : std::max(k_least_s, k_intervals * since_s);
+    return {delay_s, interval_s_, pauses_.of_late};
 }
 
 }  // namespace caesura::writer

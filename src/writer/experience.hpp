@@ -13,6 +13,7 @@
 
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/buffer.hpp"
@@ -48,9 +49,18 @@ struct Experience {
     Shape fitting_chunk(const std::string& path, const Shape& dims) const;
     void keep_fitting_chunk(const std::string& path, const Shape& dims, const Shape& chunk);
 
-    /// A dump is handed over: what WriterOptions::max_delay_s comes to for it.
-    /// @param asked_s  0: what is usual where dumps come as often as these.
-    double max_delay_s(double asked_s, double now_s);
+    struct HandOver {
+        double max_delay_s;  ///< what WriterOptions::max_delay_s comes to
+        /// Since the dump before; infinity: there was none. Of several dumps in a row, that between
+        /// rows.
+        double interval_s;
+        double pauses;  ///< CPU seconds a second that pauses have had of late; < 0: not known
+    };
+    /// A dump is handed over.
+    /// @param asked_s   0: what is usual where dumps come as often as these.
+    /// @param pauses_s  CPU time that the application has left to threads at idle priority, used or
+    ///                  not, since some moment that stays the same; nothing: not known.
+    HandOver hand_over(double asked_s, double now_s, std::optional<double> pauses_s);
 
     /// Before anything is taken from the pool.
     void use(std::shared_ptr<Transport> service);
@@ -67,7 +77,14 @@ struct Experience {
     base::BufferPool pool;
 
   private:
+    /// Of the time between dumps.
+    struct Pauses {
+        double since_s = -1.0, had_s = 0.0;  ///< where the one that is measured began
+        double of_late = -1.0;               ///< CPU seconds a second
+    };
     double last_dump_s_ = -1.0;
+    double interval_s_ = std::numeric_limits<double>::infinity();
+    Pauses pauses_;
     std::map<std::string, FieldModels> fields_;
     std::map<std::string, Shape> chunks_;        ///< by path without numbers, and extents
     std::map<std::string, std::string> newest_;  ///< by key without numbers: its last full key

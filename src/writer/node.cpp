@@ -1,10 +1,8 @@
 #include "writer/node.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/all_ranks.hpp"
 #include "store/region_writer.hpp"
@@ -15,27 +13,15 @@ namespace {
 // At most so much of a rank's compressed data is in the hands of others at once.
 constexpr std::uint64_t k_most_arena_bytes = std::uint64_t{1} << 30;
 
-// Cores a thread may run on, as the kernel says it. Larger than cpu_set_t: machines are.
-constexpr std::size_t k_most_cores = 8192;
-using CoreMask = std::array<std::uint64_t, k_most_cores / 64>;
-
-bool has(const CoreMask& mask, std::size_t core) { return (mask[core / 64] >> (core % 64)) & 1u; }
-
-CoreMask cores_of_this_thread() {
-    CoreMask mask{};
-    // Fails only where the kernel knows more cores than the mask has room for.
-    if (::sched_getaffinity(0, sizeof mask, reinterpret_cast<cpu_set_t*>(mask.data())) != 0)
-        mask = {};
-    return mask;
-}
+using base::CoreMask;
 
 // "0-3, 8"
 std::string text_of(const CoreMask& mask) {
     std::string text;
-    for (std::size_t core = 0; core < k_most_cores; ++core) {
-        if (!has(mask, core)) continue;
+    for (std::size_t core = 0; core < CoreMask::k_most; ++core) {
+        if (!mask.has(core)) continue;
         std::size_t last = core;
-        while (last + 1 < k_most_cores && has(mask, last + 1)) ++last;
+        while (mask.has(last + 1)) ++last;
         text += fmt::format("{}{}", text.empty() ? "" : ", ", core);
         if (last > core) text += fmt::format("-{}", last);
         core = last;
@@ -48,19 +34,20 @@ std::string text_of(const CoreMask& mask) {
 // The compress threads inherit this thread's cores. A core that n ranks of the node may use counts
 // one n-th: so it comes to the same whether ranks are bound to cores or float over all of them.
 void Node::read_binding(Communicator* node) {
-    const CoreMask mine = cores_of_this_thread();
+    const CoreMask mine = base::cores_of_this_thread();
     std::vector<CoreMask> all{mine};
     if (node)  // after an error the next call of the communicator will say so
         if (auto gathered = base::from_all(*node, mine); gathered.ok()) all = std::move(*gathered);
     double share = 0.0;
-    for (std::size_t core = 0; core < k_most_cores; ++core) {
-        if (!has(mine, core)) continue;
+    for (std::size_t core = 0; core < CoreMask::k_most; ++core) {
+        if (!mine.has(core)) continue;
         int users = 0;
-        for (const CoreMask& theirs : all) users += has(theirs, core);
+        for (const CoreMask& theirs : all) users += theirs.has(core);
         share += 1.0 / users;
     }
     if (share == 0.0) return;  // not known
     session_.totals.cores = share;
+    cores_ = mine;
     constexpr double k_enough = 2.0 - 1e-9;
     workers_have_a_core_ = share >= k_enough;
     if (workers_have_a_core_ || session_.size == 1 || session_.rank != 0) return;
@@ -71,6 +58,12 @@ void Node::read_binding(Communicator* node) {
         "srun --cpus-per-task=2) or let MPI yield (Open MPI: --mca mpi_yield_when_idle 1); "
         "docs/guide/planning.md has more.",
         session_.rank, all.size(), text_of(mine), share));
+}
+
+std::optional<double> Node::idle_s() const {
+    const auto all = base::idle_s(cores_);
+    if (!all) return std::nullopt;
+    return *all * session_.totals.cores / static_cast<double>(cores_.count());
 }
 
 Status Node::share_writes(std::unique_ptr<Communicator> ranks) {

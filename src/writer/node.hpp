@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
+#include "base/cores.hpp"
 #include "run/node_share.hpp"
 #include "store/shared_file.hpp"
 #include "writer/session.hpp"
@@ -33,6 +35,9 @@ class Node {
     int spare_cores() const {
         return std::max(0, static_cast<int>(session_.totals.cores + 1e-9) - 1);
     }
+    /// Seconds that this rank's share of the cores has been idle since the machine started. Nothing
+    /// where it is not known. Reads /proc/stat.
+    std::optional<double> idle_s() const;
     /// Null: every rank writes its own blocks.
     run::NodeShare* share() const { return share_.get(); }
     /// With share(): the ranks of the node.
@@ -41,6 +46,7 @@ class Node {
   private:
     Session& session_;
     bool workers_have_a_core_ = true;
+    base::CoreMask cores_;  ///< that this rank may use; empty: not known
     std::unique_ptr<Communicator> ranks_;
     std::unique_ptr<run::NodeShare> share_;
 };

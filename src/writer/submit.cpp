@@ -206,14 +206,30 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
     return features;
 }
 
+// By when it is to be written, and how soon at normal priority. In cooperative mode the application
+// says when there is time, and workers at normal priority get theirs.
+void Assembly::set_pace() {
+    run::DumpTask& task = *task_;
+    std::optional<double> pauses_s = parts_.node.idle_s();
+    if (pauses_s) *pauses_s += parts_.executor.observer().worked_s();
+    const auto known = parts_.session.experience->hand_over(parts_.session.options.max_delay_s,
+                                                            task.handed_over_s, pauses_s);
+    task.max_delay_s = known.max_delay_s;
+    const WriterOptions& options = parts_.session.options;
+    if (options.cooperative || !options.idle_priority || !std::isfinite(known.max_delay_s)) return;
+    plan::PromptView view{0.0, known.interval_s, known.pauses,
+                          plan::done_by_s(known.max_delay_s, known.max_delay_s)};
+    for (std::size_t i = 0; i < task.n_jobs; ++i)
+        view.work_s += task.jobs[i].expected_compress_s + task.jobs[i].expected_write_s;
+    task.promptness = plan::promptness(view);
+}
+
 // The plan the lanes begin with; a worker makes a better one. Obstacles are those expected of the
 // next iteration (S0: n predicts n+1).
 void Assembly::plan_jobs() {
     const double begin_s = parts_.session.now_s();
     run::DumpTask& task = *task_;
     task.handed_over_s = begin_s;
-    task.max_delay_s = parts_.session.experience->max_delay_s(parts_.session.options.max_delay_s,
-                                                              begin_s);  // the plan keeps to it
     task.write_cost = cost_of(parts_.session.experience->write_model);
     if (parts_.session.elsewhere()) task.compress_elsewhere();
     for (std::size_t i = 0; i < task.n_jobs; ++i) {
@@ -223,6 +239,7 @@ void Assembly::plan_jobs() {
             static_cast<std::uint64_t>(predicted_[i].mean));
         task.jobs[i].write_spread_s = predicted_[i].sigma / task.write_cost.bytes_per_s;
     }
+    set_pace();  // the plan keeps to it
     task.compress_order.resize(task.n_jobs);
     std::iota(task.compress_order.begin(), task.compress_order.end(), 0u);
     task.write_order = task.compress_order;
