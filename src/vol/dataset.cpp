@@ -426,6 +426,17 @@ herr_t dataset_get(void* object, H5VL_dataset_get_args_t* args, hid_t transfer,
     return tell_chunk_cache(object_of(object), args->args.get_dapl.dapl_id);
 }
 
+/// HDF5 refuses an extent beyond the largest: nothing may be done before.
+bool exceeds_most(const Object& dataset, const hsize_t* size) {
+    const KeepErrors keep;
+    const store::Handle space = ask_dataset(dataset.under, H5VL_DATASET_GET_SPACE);
+    std::array<hsize_t, H5S_MAX_RANK> most{};
+    const int rank = H5Sget_simple_extent_dims(space.get(), nullptr, most.data());
+    for (int axis = 0; axis < rank; ++axis)
+        if (size[axis] > most[static_cast<std::size_t>(axis)]) return true;
+    return false;
+}
+
 /// H5Dset_extent may allocate chunks, on all ranks alike.
 herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t transfer,
                         void** request_slot) {
@@ -438,6 +449,7 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
         if (file == nullptr || args->op_type != H5VL_DATASET_SET_EXTENT) return call();
         const std::shared_ptr<CapturedDataset> dataset = object_of(object).dataset;
         const hsize_t* const size = args->args.set_extent.size;
+        if (exceeds_most(object_of(object), size)) return call();
         if (dataset == nullptr || dataset->block == nullptr)
             return file->filling([&] {
                 const Status status = before_emptying(object_of(object), size);

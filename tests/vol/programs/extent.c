@@ -329,6 +329,16 @@ static void emptied(const char* name, hsize_t rows, hid_t access, H5FD_mpio_xfer
         OK(H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     }
     OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    const hsize_t beyond[2] = {rows + 1, 0};
+    FAILS(H5Dset_extent(dataset, beyond)); /* and loses nothing */
+    float first = 0;
+    hsize_t one = 1, offset[2] = {0, 1}, extent[2] = {1, 1};
+    hid_t space = OK(H5Dget_space(dataset)), memory = OK(H5Screate_simple(1, &one, NULL));
+    OK(H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, extent, NULL));
+    OK(H5Dread(dataset, H5T_NATIVE_FLOAT, memory, space, H5P_DEFAULT, &first));
+    CHECK(first != fill);
+    OK(H5Sclose(memory));
+    OK(H5Sclose(space));
     OK(H5Dset_extent(dataset, none));
     OK(H5Dset_extent(dataset, some));
     OK(H5Dclose(dataset));
