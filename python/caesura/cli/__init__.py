@@ -21,6 +21,7 @@ from caesura.cli import (
     verify,
     version,
     vol,
+    wait,
     watch,
     where,
 )
@@ -75,6 +76,7 @@ app.command("doctor")(doctor.doctor)
 app.command("path")(path.path)
 app.command("tune")(tune.tune)
 app.command("together")(together.together)
+app.command("wait")(wait.wait)
 app.command("watch")(watch.watch)
 app.command("where")(where.where)
 app.add_typer(vol.app, name="vol")
