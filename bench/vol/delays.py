@@ -7,7 +7,8 @@ The program (tests/vol/programs/plotfiles.c) computes for a second, the same CPU
 runs, sleeps for its idle share as if an accelerator worked, and writes a file. Modes: `none` only
 computes, `native` is plain HDF5, `complete` and `close` the connector with that durability and
 `max_delay` seconds. Overhead is the whole run, MPI_Finalize included, over that of `none` in the
-same round; printed are medians over rounds and their range. The file system is this machine's own.
+same round; printed are medians over rounds and their range. `before` is `close` with the connector
+of another build tree (--before). The file system is this machine's own.
 Results go to out/bench/vol.json.
 """
 
@@ -29,7 +30,7 @@ sys.path.insert(0, str(HERE))
 from plain import MPI, connector_variables, program  # noqa: E402
 from results import save  # noqa: E402
 
-MODES = ("none", "native", "complete", "close")
+CONNECTOR = ("complete", "close", "before")
 
 
 def run(options: argparse.Namespace, mode: str, idle: int, where: Path) -> dict:
@@ -37,8 +38,9 @@ def run(options: argparse.Namespace, mode: str, idle: int, where: Path) -> dict:
     where.mkdir()
     config = where / "run.toml"
     report = where / "report.json"
+    durability = "close" if mode == "before" else mode
     config.write_text(
-        f'durability = "{mode}"\nmax_delay = {options.max_delay}\nreport = "{report}"\n'
+        f'durability = "{durability}"\nmax_delay = {options.max_delay}\nreport = "{report}"\n'
         "closing_line = false\n"
     )
     settings = {
@@ -50,8 +52,9 @@ def run(options: argparse.Namespace, mode: str, idle: int, where: Path) -> dict:
     }
     command = ["mpirun", "-n", str(options.ranks), "env", "-u", "HDF5_VOL_CONNECTOR"]
     command += [f"{name}={value}" for name, value in settings.items()]
-    if mode in ("complete", "close"):
-        command += ["VOL_TEST_CONNECTOR=caesura", *connector_variables(options.build, config)]
+    if mode in CONNECTOR:
+        build = options.before if mode == "before" else options.build
+        command += ["VOL_TEST_CONNECTOR=caesura", *connector_variables(build, config)]
     command += [str(program(options.build, "tests/vol/vol_plotfiles")), str(where)]
     answer = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**MPI, **os.environ}
@@ -63,7 +66,7 @@ def run(options: argparse.Namespace, mode: str, idle: int, where: Path) -> dict:
     for name in ("calls_took", "close_took"):
         values = [float(line[2]) for line in lines if line[0] == name]
         out[f"{name}_s"] = statistics.median(values) if values else 0.0
-    if mode in ("complete", "close"):
+    if mode in CONNECTOR:
         blocks = [file["blocks"] for file in json.loads(report.read_text())["files"]]
         for name in ("longest_to_written_s", "longest_to_committed_s"):
             out[name] = max(one[name] for one in blocks)
@@ -82,25 +85,31 @@ def main() -> None:
     parser.add_argument("--edge", type=int, default=96)
     parser.add_argument("--dumps", type=int, default=8)
     parser.add_argument("--compute-ms", type=int, default=1000)
-    parser.add_argument("--max-delay", type=float, default=2.0)
+    parser.add_argument("--max-delay", type=float, default=0.0)
     parser.add_argument("--idle", type=int, nargs="+", default=[0, 30, 60], help="percent")
     parser.add_argument("--ranks", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--before", type=Path, help="build tree of another connector")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     options = parser.parse_args()
     options.build = options.build.resolve()
+    modes_of_all = ["none", "native", *CONNECTOR]
+    if options.before is None:
+        modes_of_all.remove("before")
+    else:
+        options.before = options.before.resolve()
     results: dict[str, dict[str, list[dict]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for repeat in range(options.repeats):
             for idle in options.idle:
-                for mode in MODES:
+                for mode in modes_of_all:
                     where = Path(scratch) / f"{mode}-{idle}-{repeat}"
                     one = run(options, mode, idle, where)
                     results.setdefault(str(idle), {}).setdefault(mode, []).append(one)
     print(f"{'idle':>4} {'mode':9} {'overhead, %':>22} {'calls, s':>9} {'close, s':>9}", end="")
     print(f" {'written, s':>11} {'committed, s':>13} {'taken over':>11}")
     for idle, modes in results.items():
-        for mode in MODES[1:]:
+        for mode in modes_of_all[1:]:
             overheads = [
                 100.0 * (one["run_s"] / none["run_s"] - 1.0)
                 for one, none in zip(modes[mode], modes["none"], strict=True)
