@@ -27,8 +27,8 @@ class CoreMask {
 /// Empty where the kernel knows more cores than the mask has room for.
 CoreMask cores_of_this_thread();
 
-/// Seconds that all these cores together have been idle since the machine started, of which the
-/// kernel counts hundredths. Nothing where /proc/stat does not say so of every one.
+/// Seconds that all these cores together have been idle since the machine started. The kernel
+/// counts hundredths. Nothing: /proc/stat lacks one of them.
 std::optional<double> idle_s(const CoreMask& cores);
 /// The same of the text of /proc/stat. @param ticks_per_s  of its numbers.
 std::optional<double> idle_s(std::string_view stat, const CoreMask& cores, double ticks_per_s);

@@ -2,7 +2,8 @@
 // numbers. The application's pauses are waited for as long as they are expected to do the work.
 //
 // Invariants:
-//  - What no pause will do is begun at once: the application pays for it whenever it is done.
+//  - What no pause of the next half interval will do is begun at once: the application pays for it
+//    whenever it is done.
 //  - Work that pauses can do is left to them, for an interval between dumps at most. If it is less
 //    than a hundredth of the interval, half of that.
 //  - What was promised, max_delay, is the outer limit.
@@ -46,7 +47,7 @@ inline Promptness promptness(const PromptView& view) {
 }
 
 /// When the first block of what is left is due at normal priority, counted from the hand-over:
-/// from then on pauses are too short for the rest. Below 0: at once.
+/// from then on pauses are too short for the rest. 0: at once.
 /// @param left_s  of this dump, and of those before it, which are done first.
 inline double take_over_s(const Promptness& prompt, double left_s) {
     if (left_s <= 0.0) return std::numeric_limits<double>::infinity();

@@ -45,6 +45,7 @@ struct StandbyTurn {
     /// The latest moment to begin with this work, others doing meanwhile what is before it.
     double alone_s = std::numeric_limits<double>::infinity();
     bool is_first = true;  ///< no other thread has something open that is before it
+    double left_s = 0.0;   ///< of this work and of all that is before it
 };
 
 /// The turn of `mine`, which is among `all`. Half a core is counted on for all of them together: on
@@ -56,6 +57,7 @@ inline StandbyTurn turn_of(std::span<const DueWork> all, const DueWork& mine) {
     double sum_s = 0.0, before_s = 0.0;
     for (const DueWork& work : all) {
         sum_s += work.left_s;
+        if (!is_before(mine, work)) turn.left_s = sum_s;
         if (!is_before(work, mine)) {
             turn.begin_s = std::min(turn.begin_s, work.by_s - sum_s / k_standby_share);
         } else if (work.whose != mine.whose) {

@@ -75,9 +75,7 @@ plan::Standby Executor::standby_for(const DumpTask& dump, const plan::PlanningVi
     place_->add_others(all);
     std::sort(all.begin(), all.end(), plan::is_before);
     const plan::StandbyTurn turn = plan::turn_of(all, mine);
-    const double soon_s = begin_s + plan::take_over_s(dump.promptness, mine.left_s);
-    standby.begin_s =
-        is_due && turn.is_first ? view.now_s : std::max(view.now_s, std::min(turn.alone_s, soon_s));
+    standby.begin_s = is_due && turn.is_first ? view.now_s : std::max(view.now_s, turn.alone_s);
     return standby;
 }
 

@@ -78,7 +78,7 @@ class Observer {
     double computing_s(double now_s) const;
     /// CPU time that threads at idle priority have had of its pauses since the start.
     double worked_s() const { return worked_s_.load(std::memory_order_relaxed); }
-    void note_worked(double cpu_s) { worked_s_.fetch_add(cpu_s, std::memory_order_relaxed); }
+    void note_worked(double cpu_s) { worked_s_.fetch_add(cpu_s); }
     bool application_computes() const {
         return computing_since_s_.load(std::memory_order_acquire) >= 0.0;
     }

@@ -27,7 +27,7 @@ constexpr double k_shortest_sleep_s = 1e-3;
 /// A due block that nobody can take over: its codec is not reentrant and a worker is at it.
 constexpr double k_look_again_s = 0.05;
 /// Before it is due, a block that a worker is at is left to it until it has taken so many times
-/// what was expected: a worker that gets a core is not computed after.
+/// what was expected: a worker that has a core finishes its block itself.
 constexpr double k_late = 3.0;
 
 /// What a dump still needs, as its finished blocks have corrected the expectations.
@@ -128,21 +128,21 @@ Job* Executor::due_job(std::uint64_t first, DumpTask*& dump, double& wait_s) {
     const double now_s = clock_.now_s();
     const bool hurry = hurry_.load(std::memory_order_acquire);
     look_at_work(first);
-    double left_s = 0.0;
     bool open = false;
     for (std::size_t i = 0; i < standby_work_.mine.size(); ++i) {
         const plan::DueWork& work = standby_work_.mine[i];
         if (!hurry && !std::isfinite(work.by_s)) break;  // and so are those after it
         const plan::StandbyTurn turn = plan::turn_of(standby_work_.all, work);
-        left_s += work.left_s;
         open |= work.open;
         if (!hurry && turn.begin_s > now_s) {
             const DumpTask& waiting = *dumps_.at(first + i);
             const double soon_s =
-                open ? waiting.handed_over_s + plan::take_over_s(waiting.promptness, left_s)
+                open ? waiting.handed_over_s + plan::take_over_s(waiting.promptness, turn.left_s)
                      : std::numeric_limits<double>::infinity();
             if (soon_s <= now_s) {
-                if (Job* const job = first_to_take_over(first, i, dump, k_late)) return job;
+                Job* const job =
+                    turn.is_first ? first_to_take_over(first, i, dump, k_late) : nullptr;
+                if (job != nullptr) return job;
                 wait_s = std::min(wait_s, k_look_again_s);
             }
             const double begin_s = soon_s <= now_s ? turn.begin_s : std::min(soon_s, turn.begin_s);

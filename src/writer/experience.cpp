@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "writer/transport.hpp"
 
@@ -62,25 +63,40 @@ void Experience::use(std::shared_ptr<Transport> service) {
     if (base::PageSource* const pages = transport->pages()) pool.take_pages_from(*pages);
 }
 
-Experience::HandOver Experience::hand_over(double asked_s, double now_s,
-                                           std::optional<double> pauses_s) {
-    constexpr double k_least_s = 10.0, k_intervals = 2.0;
-    // The kernel counts hundredths. An old interval counts half as much as the one after it.
-    constexpr double k_long_enough_s = 0.2, k_new = 2.0 / 3.0;
-    const bool is_first = last_dump_s_ < 0.0;
-    const double since_s = is_first ? 0.0 : now_s - last_dump_s_;
-    last_dump_s_ = now_s;
-    if (!is_first)
-        interval_s_ = interval_s_ > 1e300 ? since_s : std::max(since_s, 0.5 * interval_s_);
+void Experience::learn_pauses(double now_s, std::optional<double> pauses_s, double cores) {
+    // An old interval counts half as much as the one after it.
+    constexpr double k_new = 2.0 / 3.0, k_rounding_s = 0.1;
     if (!pauses_s) {
         pauses_ = {};
-    } else if (pauses_.since_s < 0.0) {
-        pauses_ = {now_s, *pauses_s, -1.0};
-    } else if (const double wall_s = now_s - pauses_.since_s; wall_s >= k_long_enough_s) {
-        const double had = std::max(0.0, *pauses_s - pauses_.had_s) / wall_s;
-        const double before = pauses_.of_late;
-        pauses_ = {now_s, *pauses_s, before < 0.0 ? had : k_new * had + (1.0 - k_new) * before};
+        return;
     }
+    const double wall_s = now_s - pauses_.since_s, had_s = *pauses_s - pauses_.had_s;
+    double of_late = -1.0;
+    // Else the cores that are counted are others than before.
+    if (pauses_.since_s >= 0.0 && had_s >= 0.0 && had_s <= cores * wall_s + k_rounding_s) {
+        const double share = std::min(had_s / wall_s, cores);
+        of_late = pauses_.of_late < 0.0 ? share : k_new * share + (1.0 - k_new) * pauses_.of_late;
+    }
+    pauses_ = {now_s, *pauses_s, of_late};
+}
+
+Experience::HandOver Experience::hand_over(double asked_s, double now_s,
+                                           const std::function<std::optional<double>()>& pauses_s,
+                                           double cores) {
+    constexpr double k_least_s = 10.0, k_intervals = 2.0;
+    constexpr double k_long_enough_s = 0.2;  // the kernel counts hundredths
+    constexpr double k_row = 0.1;            // of the interval between rows
+    const double since_s = last_dump_s_ < 0.0 ? 0.0 : now_s - last_dump_s_;
+    last_dump_s_ = now_s;
+    const double row_s = now_s - row_begin_s_;
+    if (row_begin_s_ < 0.0) {
+        row_begin_s_ = now_s;
+    } else if (std::isinf(interval_s_) || row_s >= k_row * interval_s_) {
+        interval_s_ = row_s;
+        row_begin_s_ = now_s;
+    }
+    if (pauses_.since_s < 0.0 || now_s - pauses_.since_s >= k_long_enough_s)
+        learn_pauses(now_s, pauses_s(), cores);
     const double delay_s = asked_s > 0.0 ? asked_s : std::max(k_least_s, k_intervals * since_s);
     return {delay_s, interval_s_, pauses_.of_late};
 }

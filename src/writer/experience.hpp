@@ -11,6 +11,7 @@
 //    of any Writer that shares the Experience.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -51,16 +52,17 @@ struct Experience {
 
     struct HandOver {
         double max_delay_s;  ///< what WriterOptions::max_delay_s comes to
-        /// Since the dump before; infinity: there was none. Of several dumps in a row, that between
-        /// rows.
-        double interval_s;
-        double pauses;  ///< CPU seconds a second that pauses have had of late; < 0: not known
+        double interval_s;   ///< between the last two rows of dumps; infinity: this is the first
+        double pauses;       ///< CPU seconds a second that pauses have had of late; < 0: not known
     };
-    /// A dump is handed over.
+    /// A dump is handed over. Dumps in quick succession, as of one time step, are a row.
     /// @param asked_s   0: what is usual where dumps come as often as these.
-    /// @param pauses_s  CPU time that the application has left to threads at idle priority, used or
-    ///                  not, since some moment that stays the same; nothing: not known.
-    HandOver hand_over(double asked_s, double now_s, std::optional<double> pauses_s);
+    /// @param pauses_s  says the CPU time that the application has left to threads at idle
+    /// priority,
+    ///                  used or not, since some moment; nothing: not known. Not always called.
+    /// @param cores     this rank's share: no more than that can have been left.
+    HandOver hand_over(double asked_s, double now_s,
+                       const std::function<std::optional<double>()>& pauses_s, double cores);
 
     /// Before anything is taken from the pool.
     void use(std::shared_ptr<Transport> service);
@@ -77,12 +79,13 @@ struct Experience {
     base::BufferPool pool;
 
   private:
+    void learn_pauses(double now_s, std::optional<double> pauses_s, double cores);
     /// Of the time between dumps.
     struct Pauses {
         double since_s = -1.0, had_s = 0.0;  ///< where the one that is measured began
         double of_late = -1.0;               ///< CPU seconds a second
     };
-    double last_dump_s_ = -1.0;
+    double last_dump_s_ = -1.0, row_begin_s_ = -1.0;
     double interval_s_ = std::numeric_limits<double>::infinity();
     Pauses pauses_;
     std::map<std::string, FieldModels> fields_;

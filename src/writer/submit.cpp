@@ -210,13 +210,20 @@ predict::Features Assembly::estimate_parts(const run::Job& job, Mode mode, const
 // says when there is time, and workers at normal priority get theirs.
 void Assembly::set_pace() {
     run::DumpTask& task = *task_;
-    std::optional<double> pauses_s = parts_.node.idle_s();
-    if (pauses_s) *pauses_s += parts_.executor.observer().worked_s();
-    const auto known = parts_.session.experience->hand_over(parts_.session.options.max_delay_s,
-                                                            task.handed_over_s, pauses_s);
+    const Session& session = parts_.session;
+    const WriterOptions& options = session.options;
+    const bool waits =
+        !options.cooperative && options.idle_priority && !std::isinf(options.max_delay_s);
+    const auto pauses_s = [&]() -> std::optional<double> {
+        if (!waits) return std::nullopt;
+        const auto idle_s = parts_.node.idle_s();
+        if (!idle_s) return std::nullopt;
+        return *idle_s + parts_.executor.observer().worked_s();
+    };
+    const auto known = session.experience->hand_over(options.max_delay_s, task.handed_over_s,
+                                                     pauses_s, session.totals.cores);
     task.max_delay_s = known.max_delay_s;
-    const WriterOptions& options = parts_.session.options;
-    if (options.cooperative || !options.idle_priority || !std::isfinite(known.max_delay_s)) return;
+    if (!waits) return;
     plan::PromptView view{0.0, known.interval_s, known.pauses,
                           plan::done_by_s(known.max_delay_s, known.max_delay_s)};
     for (std::size_t i = 0; i < task.n_jobs; ++i)
