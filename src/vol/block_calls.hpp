@@ -37,9 +37,9 @@ struct Resizing {
 /// Errors: invalid_argument (the application made it contiguous), unsupported (an axis that blocks
 /// leave out), those of the collective.
 Result<Resizing> before_resizing(const Object& object, const hsize_t* size);
-/// Before H5Dset_extent of data that are no blocks: an extent that becomes 0 takes the only chunk
-/// away, of which HDF5 says nothing in the file, so that the chunk gets fill values. Inside
-/// CapturedFile::filling(). Errors: internal.
+/// The same of data that are no blocks, in a file of one process. If an extent becomes 0, HDF5
+/// drops the only chunk and does not write that down. So the chunk gets fill values before. Errors:
+/// internal.
 Status before_emptying(const Object& object, const hsize_t* size);
 /// After it. Collective. What chunks keep that were cut is committed as it was before.
 Status after_resizing(const Object& object, Resizing resizing);

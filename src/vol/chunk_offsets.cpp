@@ -29,6 +29,14 @@ herr_t ask(const Object& dataset, int operation, Args& args) {
                                 nullptr);
 }
 
+H5D_chunk_index_t index_of(const Object& dataset) {
+    H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
+    Args args{};
+    args.get_chunk_idx_type.idx_type = &index;
+    return ask(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INDEX_TYPE, args) < 0 ? H5D_CHUNK_IDX_BTREE
+                                                                            : index;
+}
+
 /// The array of chunks that goes along axis `unlimited`.
 struct Array {
     std::size_t unlimited = 0;
@@ -53,13 +61,7 @@ struct Array {
                 array.unlimited = i;
             else
                 array.most[i] = (array.most[i] + array.chunk[i] - 1) / array.chunk[i];
-        H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
-        Args args{};
-        args.get_chunk_idx_type.idx_type = &index;
-        if (array.unlimited == 0 ||
-            ask(dataset, H5VL_NATIVE_DATASET_GET_CHUNK_INDEX_TYPE, args) < 0 ||
-            index != H5D_CHUNK_IDX_EARRAY)
-            return std::nullopt;
+        if (array.unlimited == 0 || index_of(dataset) != H5D_CHUNK_IDX_EARRAY) return std::nullopt;
         return array;
     }
 
@@ -146,6 +148,12 @@ bool has_wrong_offsets(const Object& dataset, int operation) {
             operation == H5VL_NATIVE_DATASET_GET_CHUNK_INFO_BY_COORD ||
             operation == H5VL_NATIVE_DATASET_CHUNK_ITER) &&
            Array::of(dataset).has_value();
+}
+
+bool has_single_chunk(const Object& dataset) {
+    const Handle creation = ask_dataset(dataset.under, H5VL_DATASET_GET_DCPL);
+    return H5Pget_layout(creation.get()) == H5D_CHUNKED &&
+           index_of(dataset) == H5D_CHUNK_IDX_SINGLE;
 }
 
 bool has_wrong_copies(const Object& dataset) { return Array::of(dataset).has_value(); }

@@ -13,6 +13,8 @@ namespace caesura::vol {
 bool has_wrong_offsets(const Object& dataset, int operation);
 /// Does H5Ocopy put its chunks in wrong places? So do files of HDF5's own in this format.
 bool has_wrong_copies(const Object& dataset);
+/// Is its only chunk named in its header? HDF5 1.14.5 does not write down that such a one is gone.
+bool has_single_chunk(const Object& dataset);
 /// H5Dget_chunk_info, H5Dget_chunk_info_by_coord and H5Dchunk_iter, chunks row by row.
 /// Errors: HDF5's.
 herr_t answer_with_offsets(const Object& dataset, const H5VL_optional_args_t& call);

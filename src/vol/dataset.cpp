@@ -450,11 +450,12 @@ herr_t dataset_specific(void* object, H5VL_dataset_specific_args_t* args, hid_t 
         const std::shared_ptr<CapturedDataset> dataset = object_of(object).dataset;
         const hsize_t* const size = args->args.set_extent.size;
         if (exceeds_most(object_of(object), size)) return call();
-        if (dataset == nullptr || dataset->block == nullptr)
-            return file->filling([&] {
-                const Status status = before_emptying(object_of(object), size);
-                return status.ok() ? call() : fail(status);
-            });
+        if (dataset == nullptr || dataset->block == nullptr) {
+            if (!file->shared())
+                if (const Status status = before_emptying(object_of(object), size); !status.ok())
+                    return fail(status);
+            return file->filling(call);
+        }
         auto resizing = before_resizing(object_of(object), size);
         if (!resizing.ok()) return fail(resizing.status());
         const herr_t changed = [&] {

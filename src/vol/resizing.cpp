@@ -13,6 +13,7 @@
 
 #include "vol/agree.hpp"
 #include "vol/block_calls.hpp"
+#include "vol/chunk_offsets.hpp"
 #include "vol/found_datasets.hpp"
 #include "writer/chunk_grid.hpp"
 
@@ -101,7 +102,6 @@ Result<std::vector<BlockIo::KeptPart>> BlockIo::read_cut_chunks(Dataset& dataset
 Result<std::vector<BlockIo::KeptPart>> BlockIo::fill_of_only_chunk(Dataset& dataset,
                                                                    const NativeObject& through) {
     std::vector<KeptPart> fill;
-    if (writer::ChunkGrid(dataset.dims, dataset.chunk).counts.count() != 1) return fill;
     place_.tree.go_through(through);
     if (Status status = place_.tree.open(dataset); !status.ok()) return status;
     const Box whole{Shape::filled(dataset.dims.rank(), 0), dataset.dims};
@@ -138,25 +138,32 @@ Status BlockIo::put_back(Dataset& dataset, std::vector<KeptPart> kept) {
     return {};
 }
 
+/// Sequences lie elsewhere than in the chunk.
+bool has_sequences(hid_t type) {
+    const H5T_class_t kind = H5Tget_class(type);
+    if (kind == H5T_STRING) return H5Tis_variable_str(type) > 0;
+    if (kind == H5T_ARRAY) {
+        const store::Handle base(H5Tget_super(type), H5Tclose);
+        return has_sequences(base.get());
+    }
+    if (kind != H5T_COMPOUND) return kind == H5T_VLEN || kind == H5T_REFERENCE;
+    for (int i = 0; i < H5Tget_nmembers(type); ++i) {
+        const store::Handle member(H5Tget_member_type(type, static_cast<unsigned>(i)), H5Tclose);
+        if (has_sequences(member.get())) return true;
+    }
+    return false;
+}
+
 Status before_emptying(const Object& object, const hsize_t* size) {
     const KeepErrors keep;
+    if (!has_single_chunk(object)) return {};
     const store::Handle creation = ask_dataset(object.under, H5VL_DATASET_GET_DCPL),
                         space = ask_dataset(object.under, H5VL_DATASET_GET_SPACE),
                         type = ask_dataset(object.under, H5VL_DATASET_GET_TYPE);
     const int rank = H5Sget_simple_extent_ndims(space.get());
-    std::array<hsize_t, H5S_MAX_RANK> dims{}, chunk{};
-    if (rank < 1 || std::find(size, size + rank, 0) == size + rank ||
-        H5Pget_layout(creation.get()) != H5D_CHUNKED ||
-        H5Pget_chunk(creation.get(), rank, chunk.data()) != rank ||
-        H5Sget_simple_extent_dims(space.get(), dims.data(), nullptr) != rank)
-        return {};
-    for (int axis = 0; axis < rank; ++axis)
-        if (dims[static_cast<std::size_t>(axis)] > chunk[static_cast<std::size_t>(axis)]) return {};
     const auto count = H5Sget_simple_extent_npoints(space.get());
-    // Sequences lie elsewhere, and natively they are lost with their chunk.
-    if (count <= 0 || H5Tdetect_class(type.get(), H5T_VLEN) > 0 ||
-        H5Tdetect_class(type.get(), H5T_STRING) > 0 ||
-        H5Tdetect_class(type.get(), H5T_REFERENCE) > 0)
+    if (rank < 1 || count <= 0 || std::find(size, size + rank, 0) == size + rank ||
+        has_sequences(type.get()))
         return {};
     std::vector<std::byte> values(static_cast<std::size_t>(count) * H5Tget_size(type.get()));
     if (Status status = put_fill(creation.get(), type.get(), values); !status.ok()) return status;
@@ -181,13 +188,13 @@ Result<Resizing> before_resizing(const Object& object, const hsize_t* size) {
     if (Status status = shrinks ? object.file->settle(through) : object.file->hand_over(through);
         !status.ok())
         return status;
-    if (shrinks && dims->count() == 0 && dataset.dims.count() > 0) {
+    if (shrinks && dims->count() == 0 && dataset.dims.count() > 0 && has_single_chunk(object)) {
         BlockIo& blocks = *object.file->blocks_or_null();
         auto fill = blocks.fill_of_only_chunk(dataset, through);
-        const Status put =
-            fill.ok() ? blocks.put_back(dataset, std::move(*fill)) : std::move(fill).status();
-        const Status settled = object.file->settle(through);
-        if (!put.ok() || !settled.ok()) return put.ok() ? settled : put;
+        Status put = fill.ok() ? blocks.put_back(dataset, std::move(*fill)) : fill.status();
+        put = agree(object.file->communicator(), put);
+        if (put.ok()) put = object.file->settle(through);
+        if (!put.ok()) return put;
     }
     resizing.cuts = shrinks && dataset.lossy && !cut_chunks(dataset, *dims).empty();
     if (!resizing.cuts) return resizing;
