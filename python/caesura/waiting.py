@@ -14,7 +14,8 @@ import h5py
 
 from caesura.contents import is_ours
 
-LOOK_S = 0.2  # between two looks
+LOOK_S = 0.2  # between two looks, at least,
+RESTS = 10  # and so many times what a look takes
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 
@@ -24,7 +25,7 @@ def what_is_missing(core: Any, path: Path) -> str:
         if path.stat().st_size == 0:
             return "it is empty"
         if not is_ours(path):
-            with h5py.File(path, "r"):
+            with h5py.File(path, "r", locking=False):
                 return ""
         with path.open("rb") as file:
             if file.read(len(_SIGNATURE)) != _SIGNATURE:
@@ -32,7 +33,7 @@ def what_is_missing(core: Any, path: Path) -> str:
         info = core.OpenFile(str(path), lock=False).info()
     except FileNotFoundError:
         return "it is not there"
-    except PermissionError:
+    except (PermissionError, IsADirectoryError, NotADirectoryError):
         raise
     except (OSError, RuntimeError) as error:  # also in the moment in which a commit is written
         return str(error)
@@ -59,6 +60,7 @@ def wait_for(
     begin_s = clock()
     missing = dict.fromkeys(paths, "")
     while True:
+        looked_s = clock()
         missing = {path: what_is_missing(core, path) for path in missing}
         missing = {path: why for path, why in missing.items() if why}
         waited_s = clock() - begin_s
@@ -66,4 +68,6 @@ def wait_for(
             return missing
         for path, why in missing.items():
             tell(path, why, waited_s)
-        sleep(min(LOOK_S, timeout_s - waited_s))
+        # A large file takes time to look at, which the run may want.
+        rest_s = max(LOOK_S, RESTS * (clock() - looked_s))
+        sleep(min(rest_s, timeout_s - waited_s))

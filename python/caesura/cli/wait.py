@@ -31,9 +31,10 @@ def wait(
 ) -> None:
     """Wait until files are complete: all that was handed over is there, and any reader opens them.
 
-    A program under the HDF5 connector closes a file before its blocks are written; a Writer's dump
-    is handed over before. A script that goes on with the file waits here. A file that is not there
-    yet is waited for, too. No lock is asked for. Files of others are complete when HDF5 opens them.
+    A program under the HDF5 connector closes a file before its blocks are written. A Writer returns
+    from `end()` before its dump is written. A script that goes on with the file waits here. A file
+    that is not there yet is waited for, too. No lock is asked for. Files of others are complete
+    when HDF5 opens them.
 
     Examples:
 
