@@ -37,7 +37,7 @@ Status BlockIo::start() {
     WriterOptions options;
     options.memory_bytes = place_.config->memory_bytes;
     options.transport = place_.config->transport;  // of the experience, which has it already
-    options.durable = place_.config->durability == Durability::durable;
+    options.durable = place_.durable;
     options.max_delay_s = max_delay_s(*place_.config, place_.alone);
     if (!place_.config->closing_line) options.on_message = quiet;
     auto writer = writer::OpenWriter::make(

@@ -64,6 +64,7 @@ class BlockIo {
         ImageTree& tree;  ///< the ledger's
         std::shared_ptr<const Config> config;
         std::shared_ptr<writer::Experience> experience;  ///< its pool holds the copies
+        bool durable = false;                     ///< blocks are on disk before metadata names them
         bool alone = false;                       ///< one process has the file, through no MPI-IO
         const NamedCoordinates* named = nullptr;  ///< by attributes of the file
     };

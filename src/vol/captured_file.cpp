@@ -84,8 +84,8 @@ Status CapturedFile::write_raw() {
 BlockIo& CapturedFile::local_blocks() {
     if (blocks_ == nullptr)
         blocks_ = BlockIo::make({communicator_, *ledger_, *tree_, config_,
-                                 experience_of(members_, *config_, transport_), alone_,
-                                 &named_coordinates});
+                                 experience_of(members_, *config_, transport_),
+                                 durability_ == Durability::durable, alone_, &named_coordinates});
     return *blocks_;
 }
 
@@ -202,7 +202,7 @@ Status CapturedFile::commit(const NativeObject& through, bool last, Status mine)
 /// @param blocks  as have_blocks() has just said: asking is collective.
 Status CapturedFile::commit_with(bool blocks, const NativeObject& through, bool last, Status mine) {
     if (!failed_.ok()) return failed_;
-    const bool durable = config_->durability == Durability::durable;
+    const bool durable = durability_ == Durability::durable;
     // 1. Every rank's own bytes; only then may metadata that name them be seen.
     if (mine.ok()) mine = write_raw();
     if (mine.ok() && durable) mine = shared_file_->file().sync();

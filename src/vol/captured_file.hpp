@@ -281,6 +281,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool offered_ = false;                       ///< its lock was given up: others may complete it
     std::optional<std::uint64_t> closed_after_;  ///< the commit that its closed tree builds on
     std::string name_, path_;
+    Durability durability_ = Durability::close;  ///< by path_
     FileIdentity identity_;
     unsigned long number_ = 0;                      ///< HDF5's, of the open file
     std::shared_ptr<writer::Transport> transport_;  ///< null: this process writes

@@ -62,7 +62,7 @@ Result<bool> CapturedFile::put_off(bool unused, bool& last) {
     // Decision D38: what one process makes and closes is there for all; what it opens again for
     // writing it will open once more.
     const bool for_itself = was_there_ && !is_passed_on(run());
-    const bool may = config_->durability == Durability::close && (!alone_ || for_itself) &&
+    const bool may = durability_ == Durability::close && (!alone_ || for_itself) &&
                      !members_.empty() && may_put_off();
     const Vote mine{last, unused, may, blocks_->anything_pending_here()};
     const auto all = base::from_all(*communicator_, mine);

@@ -346,7 +346,7 @@ Result<void*> CapturedFile::open_image(const FileCall& call) {
     may_hold_blocks_ = !call.creates();
     // Regions begin behind what lay in the file when it was opened.
     const std::uint64_t end = call.creates() ? store::first_region_address() : image_->end();
-    const bool durable = config_->durability == Durability::durable;
+    const bool durable = durability_ == Durability::durable;
     tree_ = std::make_unique<ImageTree>(*image_, rank());
     ledger_ = std::make_unique<ledger::Ledger>(
         ledger::Ledger::Subject{*shared_file_, *tree_, *communicator_, durable},
@@ -361,6 +361,7 @@ Result<std::optional<CapturedFile::Opened>> CapturedFile::open(
         new CapturedFile(std::move(communicator), std::move(config)));
     file->name_ = call.name;
     file->path_ = absolute_path(call.name);
+    file->durability_ = durability_of(*file->config_, file->path_);
     file->alone_ = is_alone(call.access);
     file->was_there_ = !call.creates();
     file->members_ = std::move(members);

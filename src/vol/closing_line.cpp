@@ -107,7 +107,7 @@ std::string rules_of(const Sums& sums) {
     std::string line;
     for (const auto& config : sums.configs)
         if (const auto rules = rules_without_use(*config); !rules.empty())
-            line += fmt::format("; {} of {} met no dataset, the first: {}",
+            line += fmt::format("; {} of {} met nothing, the first: {}",
                                 counted(rules.size(), "rule"), config->path, rules.front());
     return line;
 }

@@ -70,7 +70,7 @@ TEST(ClosingLine, names_rules_that_have_matched_nothing) {
     ASSERT_TRUE(components_of(*shared, "/data", {"density", "Temp"}).ok());
     note_closed(shared, {1, 1000, 10, 0.0, 1.0, 1.0, 0, 0.0});
     EXPECT_TRUE(take_closing_line(0).ends_with(
-        "nothing lost; 2 rules of run.toml met no dataset, the first: path = \"/rho\""));
+        "nothing lost; 2 rules of run.toml met nothing, the first: path = \"/rho\""));
     EXPECT_EQ(rules_without_use(*shared).back(), "path = \"/data\", component = \"Tepm\"");
 }
 

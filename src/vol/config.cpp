@@ -22,7 +22,8 @@ constexpr std::array k_file_keys = {
     std::string_view("max_delay"),   std::string_view("closing_line"),
     std::string_view("on_term"),     std::string_view("term_s"),
     std::string_view("transport"),   std::string_view("missing"),
-    std::string_view("dataset")};
+    std::string_view("dataset"),     std::string_view("file")};
+constexpr std::array k_file_rule_keys = {std::string_view("path"), std::string_view("durability")};
 constexpr std::array k_rule_keys = {
     std::string_view("path"),          std::string_view("capture"),
     std::string_view("codec"),         std::string_view("bound"),
@@ -37,13 +38,13 @@ void put(T& target, std::optional<T> value) {
     if (value) target = std::move(*value);
 }
 
-void check_durability(Table& table, Config& config) {
+void check_durability(Table& table, Durability& said) {
     const auto name = table.get<std::string>("durability", "a string");
     if (!name) return;
     for (const Durability durability :
          {Durability::close, Durability::complete, Durability::durable})
         if (*name == to_string(durability)) {
-            config.durability = durability;
+            said = durability;
             return;
         }
     table.bad(*table.node("durability"),
@@ -56,6 +57,18 @@ void check_on_term(Table& table, Config& config) {
     if (name && *name != "commit" && *name != "nothing")
         table.bad(*table.node("on_term"),
                   fmt::format("'on_term' is '{}'; there are nothing and commit", *name));
+}
+
+Result<FileRule> parse_file_rule(const toml::table& in, const std::string& path) {
+    Table table(in, path, "file.");
+    table.check_keys(k_file_rule_keys);
+    FileRule rule;
+    put(rule.path, table.get<std::string>("path", "a string"));
+    check_durability(table, rule.durability);
+    if (rule.path.empty()) table.bad(in, "a [[file]] needs a path");
+    if (table.node("durability") == nullptr) table.bad(in, "a [[file]] needs a durability");
+    if (!table.status.ok()) return table.status;
+    return rule;
 }
 
 Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
@@ -81,6 +94,23 @@ Result<Rule> parse_rule(const toml::table& in, const std::string& path) {
     if (rule.path.empty()) table.bad(in, "a [[dataset]] needs a path");
     if (!table.status.ok()) return table.status;
     return rule;
+}
+
+/// All tables of that name. Errors: of the first that is wrong.
+template <class Parse, class OneRule>
+Status parse_rules(Table& table, std::string_view name, Parse&& parse, std::vector<OneRule>& all) {
+    const toml::node* const rules = table.node(name);
+    if (rules == nullptr) return {};
+    if (!rules->is_array_of_tables()) {
+        table.bad(*rules, fmt::format("'{0}' must be written [[{0}]], once for each rule", name));
+        return table.status;
+    }
+    for (const toml::node& rule : *rules->as_array()) {
+        auto one = parse(*rule.as_table(), table.path());
+        if (!one.ok()) return one.status();
+        all.push_back(std::move(*one));
+    }
+    return {};
 }
 
 std::string quoted(const std::string& text) {
@@ -129,6 +159,16 @@ std::string_view to_string(Durability durability) {
     return durability == Durability::close ? "close" : "durable";
 }
 
+Durability durability_of(const Config& config, std::string_view path) {
+    Durability durability = config.durability;
+    for (const FileRule& rule : config.file_rules) {
+        if (!matches(rule.path, path)) continue;
+        rule.use.matched = true;
+        durability = rule.durability;
+    }
+    return durability;
+}
+
 Result<Config> parse_config(std::string_view text, const std::string& path) {
     const toml::parse_result parsed = toml::parse(text, path);
     if (!parsed)
@@ -149,22 +189,14 @@ Result<Config> parse_config(std::string_view text, const std::string& path) {
     put(config.transport, table.get<std::string>("transport", "a string"));
     put(config.report, table.get<std::string>("report", "a string"));
     put(config.commit_writes, table.get<bool>("commit_writes", "true or false"));
-    check_durability(table, config);
+    check_durability(table, config.durability);
     put(config.max_delay_s, table.get_seconds("max_delay"));
     put(config.closing_line, table.get<bool>("closing_line", "true or false"));
     put(config.term_s, table.get_seconds("term_s"));
     check_on_term(table, config);
-    if (const toml::node* const rules = table.node("dataset")) {
-        if (!rules->is_array_of_tables()) {
-            table.bad(*rules, "'dataset' must be written [[dataset]], once for each rule");
-        } else {
-            for (const toml::node& rule : *rules->as_array()) {
-                auto one = parse_rule(*rule.as_table(), path);
-                if (!one.ok()) return one.status();
-                config.rules.push_back(std::move(*one));
-            }
-        }
-    }
+    if (Status s = parse_rules(table, "file", parse_file_rule, config.file_rules); !s.ok())
+        return s;
+    if (Status s = parse_rules(table, "dataset", parse_rule, config.rules); !s.ok()) return s;
     if (!table.status.ok()) return table.status;
     return config;
 }
@@ -206,6 +238,9 @@ std::string to_toml(const Config& config) {
         number_toml(config.max_delay_s), config.closing_line,
         config.commit_on_term ? "commit" : "nothing", number_toml(config.term_s));
     if (!config.missing.empty()) out += missing_toml(config.missing);
+    for (const FileRule& rule : config.file_rules)
+        out += fmt::format("\n[[file]]\npath = {}\ndurability = \"{}\"\n", quoted(rule.path),
+                           to_string(rule.durability));
     for (const Rule& rule : config.rules) {
         out += fmt::format("\n[[dataset]]\npath = {}\n", quoted(rule.path));
         if (rule.capture) out += fmt::format("capture = {}\n", *rule.capture);

@@ -25,6 +25,26 @@ enum class Durability : std::uint8_t {
 };
 std::string_view to_string(Durability durability);
 
+/// Has a rule ever matched? Any thread: on_term.cpp asks.
+struct Use {
+    mutable std::atomic<bool> matched{false};
+    Use() = default;
+    Use(const Use& other) : matched(other.matched.load()) {}
+    Use& operator=(const Use& other) {
+        matched = other.matched.load();
+        return *this;
+    }
+    friend bool operator==(const Use&, const Use&) { return true; }
+};
+
+/// Said of the files whose paths match.
+struct FileRule {
+    std::string path;  ///< pattern, held against the absolute path, or without a "/" the name
+    Durability durability = Durability::close;
+    Use use = {};
+    friend bool operator==(const FileRule&, const FileRule&) = default;
+};
+
 /// Said of the datasets whose paths match; what is not said stays as it was.
 struct Rule {
     std::string path;  ///< pattern: see matches()
@@ -43,17 +63,7 @@ struct Rule {
     std::optional<std::vector<FillValue>> missing = {};  ///< values; an empty list takes back
     /// Tighter or looser in places. One without rules takes back what an earlier rule said.
     std::optional<BoundMap> bound_map = {};
-    /// Has any dataset, or any of its quantities, been matched? Any thread: on_term.cpp asks.
-    struct Use {
-        mutable std::atomic<bool> matched{false};
-        Use() = default;
-        Use(const Use& other) : matched(other.matched.load()) {}
-        Use& operator=(const Use& other) {
-            matched = other.matched.load();
-            return *this;
-        }
-        friend bool operator==(const Use&, const Use&) { return true; }
-    } use = {};
+    Use use = {};  ///< by a dataset, or by one of its quantities
     friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -75,10 +85,13 @@ struct Config {
     double term_s = 30.0;         ///< and then so long at most until the process ends
     std::string transport;        ///< as in WriterOptions; empty: this process writes
     std::string report;           ///< path; "%r" becomes the rank; empty: none
-    std::vector<Rule> rules;      ///< the last one that matches wins, key by key
+    std::vector<FileRule> file_rules;  ///< the last one that matches wins
+    std::vector<Rule> rules;           ///< the same, key by key
     friend bool operator==(const Config&, const Config&) = default;
 };
 
+/// Of a file. @param path  absolute.
+Durability durability_of(const Config& config, std::string_view path);
 /// Errors: invalid_argument, naming file, line and key.
 Result<Config> parse_config(std::string_view text, const std::string& path);
 /// The same path after chdir(); empty stays empty. Links are not followed.

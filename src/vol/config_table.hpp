@@ -55,6 +55,7 @@ class Table {
     void bad(const toml::node& node, std::string_view reason);
     void bad(std::string_view reason) { bad(table_, reason); }
     const toml::node* node(std::string_view key) const { return table_.get(key); }
+    const std::string& path() const { return path_; }  ///< of the file
 
     Status status;
 

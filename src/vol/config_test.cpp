@@ -8,6 +8,8 @@
 #include <cmath>
 #include <fstream>
 
+#include "vol/settings.hpp"
+
 namespace caesura::vol {
 namespace {
 
@@ -68,6 +70,38 @@ commit_writes = false
     const Rule velocity{"velocity", false, "zfp", {}, 1048576, {64, 32}, {16, 8, 4}, false};
     EXPECT_EQ(config.rules[0], level);
     EXPECT_EQ(config.rules[1], velocity);
+}
+
+TEST(VolConfig, a_rule_says_how_durable_files_of_a_name_are) {
+    const Config config = parsed(R"(
+durability = "durable"
+[[file]]
+path = "plt*"
+durability = "close"
+[[file]]
+path = "/scratch/**/plt_last.h5"
+durability = "complete"
+)");
+    EXPECT_EQ(durability_of(config, "/scratch/run/chk00010.h5"), Durability::durable);
+    EXPECT_EQ(rules_without_use(config).size(), 2u);
+    EXPECT_EQ(durability_of(config, "/scratch/run/plt00010.h5"), Durability::close);
+    EXPECT_EQ(rules_without_use(config),
+              std::vector<std::string>{"[[file]] path = \"/scratch/**/plt_last.h5\""});
+    EXPECT_EQ(durability_of(config, "/scratch/run/plt_last.h5"), Durability::complete)
+        << "the last rule that matches";
+    EXPECT_EQ(durability_of(config, "/archive/plt_last.h5"), Durability::close);
+    EXPECT_EQ(parsed(to_toml(config)), config) << to_toml(config);
+}
+
+TEST(VolConfig, a_rule_of_files_needs_a_path_and_a_durability) {
+    const std::pair<std::string_view, std::string_view> wrong[] = {
+        {"[[file]]\ndurability = \"close\"", "needs a path"},
+        {"[[file]]\npath = \"*\"", "needs a durability"},
+        {"[[file]]\npath = \"*\"\ndurability = \"maybe\"", "close, complete and durable"},
+        {"[[file]]\npath = \"*\"\nbound = 1.0", "'file.bound'"},
+        {"[file]\npath = \"*\"", "must be written [[file]]"}};
+    for (const auto& [text, words] : wrong)
+        EXPECT_NE(refused(text).find(words), std::string::npos) << refused(text);
 }
 
 TEST(VolConfig, a_map_of_bounds_has_the_words_that_files_have) {

@@ -121,6 +121,8 @@ Result<std::vector<writer::Component>> components_of(const Config& config, const
 
 std::vector<std::string> rules_without_use(const Config& config) {
     std::vector<std::string> found;
+    for (const FileRule& rule : config.file_rules)
+        if (!rule.use.matched) found.push_back(fmt::format("[[file]] path = \"{}\"", rule.path));
     for (const Rule& rule : config.rules) {
         if (rule.use.matched) continue;
         found.push_back(fmt::format("path = \"{}\"", rule.path));

@@ -47,8 +47,8 @@ bool has_own_bound(const Config& config, const std::string& path, const std::str
 Result<std::vector<writer::Component>> components_of(const Config& config, const std::string& path,
                                                      const std::vector<std::string>& names);
 
-/// Rules that have matched no dataset, or none of its quantities, so far: misspelt, maybe. Each as
-/// a person finds it in the configuration: 'path = "/a/*", component = "Temp"'.
+/// Rules that have matched no file, no dataset, or none of its quantities, so far: misspelt, maybe.
+/// Each as a person finds it in the configuration: 'path = "/a/*", component = "Temp"'.
 std::vector<std::string> rules_without_use(const Config& config);
 
 }  // namespace caesura::vol
