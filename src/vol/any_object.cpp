@@ -34,9 +34,9 @@ herr_t object_copy(void* source, const H5VL_loc_params_t* source_location, const
         if (from.file != nullptr)
             if (const Status status = from.file->settle({from.under, from.kind}); !status.ok())
                 return fail(status);
+        CopyOfSource fit(from, *source_location);
         if (from.file != nullptr)
-            if (const Status status = check_copy(from, *source_location, source_name, copying);
-                !status.ok())
+            if (const Status status = fit.prepare(source_name, copying); !status.ok())
                 return fail(status);
         const Request request(from, request_slot);
         const auto copy = [&] {

@@ -1,5 +1,7 @@
 /* Goal: H5Ocopy of datasets, groups and types, within a file and between files, right after they
  * were written. */
+#include <string.h>
+
 #include "check.h"
 
 enum { k_rows = 80, k_width = 64 };
@@ -88,7 +90,7 @@ static herr_t copy_quietly(hid_t file, const char* from, const char* to, unsigne
 }
 
 /* HDF5 puts a hard link in the place of a soft one, and damages the group if the path was short, in
- * newer formats: there the copy has to fail. The link may be reached through others. */
+ * newer formats. The copy is whole, and the source says what it said. */
 static void expand_soft_links(hid_t file) {
     OK(H5Gclose(OK(H5Gcreate2(file, "d", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
     OK(H5Gclose(OK(H5Gcreate2(file, "short", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))));
@@ -99,8 +101,11 @@ static void expand_soft_links(hid_t file) {
     OK(copy_quietly(file, "short", "as_it_is", 0));
     OK(copy_quietly(file, "long", "expanded", H5O_COPY_EXPAND_SOFT_LINK_FLAG));
     OK(H5Lcreate_soft("/short", file, "long/further", H5P_DEFAULT, H5P_DEFAULT));
-    (void)copy_quietly(file, "short", "damaged", H5O_COPY_EXPAND_SOFT_LINK_FLAG);
-    (void)copy_quietly(file, "long", "damaged_below", H5O_COPY_EXPAND_SOFT_LINK_FLAG);
+    OK(copy_quietly(file, "short", "of_short", H5O_COPY_EXPAND_SOFT_LINK_FLAG));
+    OK(copy_quietly(file, "long", "of_long", H5O_COPY_EXPAND_SOFT_LINK_FLAG));
+    char target[16] = "";
+    OK(H5Lget_val(file, "short/link", target, sizeof target, H5P_DEFAULT));
+    CHECK(strcmp(target, "/d") == 0);
     OK(H5Gclose(OK(H5Gopen2(file, "expanded/link", H5P_DEFAULT))));
     H5L_info2_t link;
     OK(H5Lget_info2(file, "expanded/dangling", &link, H5P_DEFAULT));
@@ -116,16 +121,10 @@ int main(int argc, char** argv) {
     hid_t linked = create_file("copy_linked");
     expand_soft_links(linked);
     OK(H5Fclose(linked));
-    linked = open_file("copy_linked", H5F_ACC_RDWR);
+    linked = open_file("copy_linked", H5F_ACC_RDONLY);
     OK(H5Gclose(OK(H5Gopen2(linked, "expanded/link", H5P_DEFAULT))));
-    const char *copies[] = {"damaged", "damaged_below"}, *in[] = {"link", "further/link"};
-    for (int i = 0; i < 2; ++i) {
-        if (OK(H5Lexists(linked, copies[i], H5P_DEFAULT)) == 0) continue;
-        hid_t copied = OK(H5Gopen2(linked, copies[i], H5P_DEFAULT));
-        OK(H5Gclose(OK(H5Gopen2(copied, in[i], H5P_DEFAULT))));
-        OK(H5Gclose(copied));
-        OK(H5Ldelete(linked, copies[i], H5P_DEFAULT));
-    }
+    OK(H5Gclose(OK(H5Gopen2(linked, "of_short/link", H5P_DEFAULT))));
+    OK(H5Gclose(OK(H5Gopen2(linked, "of_long/further/link", H5P_DEFAULT))));
     OK(H5Fclose(linked));
     hid_t apart = create_file("copy_apart");
     copy_that_grows_along_a_later_axis(apart);
