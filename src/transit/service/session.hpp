@@ -109,7 +109,7 @@ class Session final : public DumpListener, public std::enable_shared_from_this<S
   private:
     struct OpenedFile {
         std::string path;
-        std::unique_ptr<base::File> file;
+        std::shared_ptr<base::File> file;
         std::unique_ptr<store::SharedFile> shared;  ///< from the first dump on
     };
     void take(const Hello& message, base::Buffer& payload);

@@ -83,13 +83,9 @@ Status Session::begin(const BeginDump& message) {
                             bytes, k_most_dump_bytes)};
     OpenedFile& file = found->second;
     if (!file.shared) {
-        const auto run = store::SharedFile::run_of(*permit_.files, file.path);
-        if (!run.ok()) return run.status();
-        auto shared = store::SharedFile::open(*permit_.files, file.path, *run);
+        // The file that the client has open, with its lock: another one may have its name by now.
+        auto shared = store::SharedFile::of_open(file.file, file.path);
         if (!shared.ok()) return shared.status();
-        // The lock is the client's, on the file that it has open: it may give it up before it
-        // closes.
-        shared->file().unlock();
         file.shared = std::make_unique<store::SharedFile>(std::move(*shared));
     }
     auto codecs = codecs_of(message);

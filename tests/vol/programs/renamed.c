@@ -102,6 +102,23 @@ static void while_open(void) {
     check_file(MPI_COMM_WORLD, "open_moved", k_rows, 12.0);
 }
 
+/* Another file has the name before the first values of this one are written. */
+static void replaced_while_open(void) {
+    hid_t file = create_file("taken");
+    OK(H5Fflush(file, H5F_SCOPE_GLOBAL));
+    BY_ONE(rename(path_of("taken"), path_of("taken_moved")));
+    write_file(MPI_COMM_WORLD, "other", k_rows, 13.0);
+    check_file(MPI_COMM_WORLD, "other", k_rows, 13.0);
+    BY_ONE(rename(path_of("other"), path_of("taken")));
+    hsize_t dims[2] = {k_rows, 64};
+    hid_t dataset = make_dataset(file, "field", H5T_IEEE_F64LE, 2, dims, H5P_DEFAULT);
+    write_rows(dataset, k_rows, 64, 14.0, H5FD_MPIO_COLLECTIVE);
+    OK(H5Dclose(dataset));
+    OK(H5Fclose(file));
+    check_file(MPI_COMM_WORLD, "taken_moved", k_rows, 14.0);
+    check_file(MPI_COMM_WORLD, "taken", k_rows, 13.0);
+}
+
 /* One process, without MPI-IO: goes on with its file by its new name, and has it open twice. */
 static void alone(void) {
     char name[32], moved[32], text[1024];
@@ -152,6 +169,7 @@ int main(int argc, char** argv) {
     other_directories();
     deleted();
     while_open();
+    replaced_while_open();
     alone();
     return finish();
 }
