@@ -65,6 +65,5 @@ def run_application(
         command, capture_output=True, text=True, check=False, env={**MPI, **os.environ}
     )
     if answer.returncode != 0:
-        how = "natively" if config is None else "under the connector"
-        sys.exit(f"{Path(script).name} {application} {how}: {answer.stderr[-2000:]}")
+        sys.exit(f"{' '.join(command)}\n{answer.stderr[-2000:]}")
     return json.loads(answer.stdout)

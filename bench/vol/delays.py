@@ -89,15 +89,12 @@ def main() -> None:
     parser.add_argument("--idle", type=int, nargs="+", default=[0, 30, 60], help="percent")
     parser.add_argument("--ranks", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--before", type=Path, help="build tree of another connector")
+    parser.add_argument("--before", type=Path, help="build tree of another connector, absolute")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    modes_of_all = ["none", "native", *CONNECTOR]
-    if options.before is None:
-        modes_of_all.remove("before")
-    else:
-        options.before = options.before.resolve()
+    connectors = [mode for mode in CONNECTOR if mode != "before" or options.before]
+    modes_of_all = ["none", "native", *connectors]
     results: dict[str, dict[str, list[dict]]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for repeat in range(options.repeats):

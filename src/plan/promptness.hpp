@@ -46,8 +46,8 @@ inline Promptness promptness(const PromptView& view) {
     return prompt;
 }
 
-/// When the first block of what is left is due at normal priority, counted from the hand-over:
-/// from then on pauses are too short for the rest. 0: at once.
+/// So many seconds after the hand-over the standby thread takes the next block: from then on pauses
+/// are too short for what is left. 0: at once.
 /// @param left_s  of this dump, and of those before it, which are done first.
 inline double take_over_s(const Promptness& prompt, double left_s) {
     if (left_s <= 0.0) return std::numeric_limits<double>::infinity();
