@@ -40,6 +40,19 @@ void LiveLayers::read(std::uint64_t address, std::span<std::byte> bytes) const {
     frozen.read(address, bytes);
 }
 
+Status PlacingState::ask_size() {
+    const auto size = file->size();
+    if (size.ok()) file_bytes = *size;
+    return size.status();
+}
+
+Status PlacingState::read_file(std::uint64_t address, std::span<std::byte> bytes) {
+    const std::uint64_t in_file =
+        address < file_bytes ? std::min<std::uint64_t>(bytes.size(), file_bytes - address) : 0;
+    if (in_file < bytes.size()) std::memset(bytes.data() + in_file, 0, bytes.size() - in_file);
+    return in_file > 0 ? file->read_at(address, bytes.first(in_file)) : Status{};
+}
+
 Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) {
     // What the overlay has need not be read from the file (it may not be there yet).
     if (overlay.covers(address, bytes.size())) {
@@ -49,17 +62,15 @@ Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) {
     // Before the file is read: a lane may write a batch at any time, and what the file does not
     // show yet must come from the batch.
     if (live) live->forget_written();
-    if (live && address + bytes.size() > file_bytes) {  // it may have grown since
-        auto size = file->size();
-        if (!size.ok()) return size.status();
-        file_bytes = *size;
+    if (live && address + bytes.size() > file_bytes)  // it may have grown since
+        if (Status status = ask_size(); !status.ok()) return status;
+    Status status = read_file(address, bytes);
+    // A run that ends meanwhile cuts off what it has not used.
+    while (status.code() == StatusCode::insufficient_data) {
+        status = ask_size();
+        if (status.ok()) status = read_file(address, bytes);
     }
-    const std::uint64_t in_file =
-        address < file_bytes ? std::min<std::uint64_t>(bytes.size(), file_bytes - address) : 0;
-    if (in_file < bytes.size()) std::memset(bytes.data() + in_file, 0, bytes.size() - in_file);
-    if (in_file > 0)
-        if (Status status = file->read_at(address, bytes.first(in_file)); !status.ok())
-            return status;
+    if (!status.ok()) return status;
     if (live) live->read(address, bytes);
     overlay.read(address, bytes);
     return {};

@@ -89,6 +89,10 @@ struct PlacingState {
     void allocate_at_once(bool on);
     /// Read the file with the overlay (and what `live` has) over it; zeros beyond its end.
     Status read(std::uint64_t address, std::span<std::byte> bytes);
+
+  private:
+    Status ask_size();
+    Status read_file(std::uint64_t address, std::span<std::byte> bytes);
 };
 
 /// Make an access property list open its files through the driver, on `state`, below the native

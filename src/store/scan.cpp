@@ -21,10 +21,9 @@ class Window {
         if (address >= end_) return {};
         bytes = std::min(bytes, end_ - address);
         if (address < start_ || address + bytes > start_ + data_.size()) {
-            start_ = address;
-            data_.resize(
-                static_cast<std::size_t>(std::min(std::max(bytes, ahead), end_ - address)));
-            status_ = file_.read_at(start_, data_);
+            status_ = read_ahead(address, std::max(bytes, ahead));
+            if (status_.code() == StatusCode::insufficient_data && is_shorter_now())
+                return view(address, bytes, ahead);
             if (!status_.ok()) data_.clear();
         }
         if (data_.empty()) return {};
@@ -34,6 +33,19 @@ class Window {
     const Status& status() const { return status_; }
 
   private:
+    Status read_ahead(std::uint64_t address, std::uint64_t bytes) {
+        start_ = address;
+        data_.resize(static_cast<std::size_t>(std::min(bytes, end_ - address)));
+        return file_.read_at(start_, data_);
+    }
+    /// A run that ends meanwhile cuts off what it has not used.
+    bool is_shorter_now() {
+        const auto bytes = file_.size();
+        if (!bytes.ok() || *bytes >= end_) return false;
+        end_ = *bytes;
+        return true;
+    }
+
     base::File& file_;
     std::uint64_t end_;
     std::uint64_t start_ = 0;
