@@ -15,10 +15,10 @@
 namespace caesura::testing {
 
 struct Operation {
-    enum class Kind { write, truncate, reach, sync, sync_directory };
+    enum class Kind { write, truncate, sync, sync_directory };
     Kind kind = Kind::sync;
     int rank = 0;
-    std::uint64_t offset = 0;  ///< of a write; length of a truncate or reach
+    std::uint64_t offset = 0;  ///< of a write; new length of a truncate
     std::vector<std::byte> bytes;
 };
 

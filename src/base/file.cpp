@@ -121,16 +121,6 @@ class PosixFile final : public File {
                    ? Status{}
                    : os_error(path_, fmt::format("truncate to {}", bytes), errno);
     }
-    // ftruncate() could cut off what another process has just written.
-    Status reach(std::uint64_t bytes) override {
-        const auto now = size();
-        if (!now.ok()) return now.status();
-        if (*now >= bytes) return {};
-        if (::fallocate(fd_, 0, static_cast<off_t>(bytes - 1), 1) == 0) return {};
-        if (errno == EOPNOTSUPP || errno == ENOSYS)
-            return {StatusCode::unsupported, path_ + ": the file system has no fallocate()"};
-        return os_error(path_, fmt::format("lengthen to {}", bytes), errno);
-    }
     Result<std::uint64_t> size() override {
         struct stat info {};
         if (::fstat(fd_, &info) != 0) return os_error(path_, "fstat", errno);
@@ -143,10 +133,7 @@ class PosixFile final : public File {
         set_mark(exclusive ? F_UNLCK : F_RDLCK);
         if (exclusive && is_marked()) return in_use(EWOULDBLOCK);
         locked_ = true;  // or marked
-        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) {
-            keeps_writers_away_ = true;
-            return {};
-        }
+        if (::flock(fd_, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return {};
         if (errno == EWOULDBLOCK)
             return locking == FileLocking::yielding ? Status{} : in_use(errno);
         const bool unknown =
@@ -156,11 +143,10 @@ class PosixFile final : public File {
     }
     void unlock() override {
         if (file_locking(locking_) == FileLocking::off) return;
-        locked_ = keeps_writers_away_ = false;
+        locked_ = false;
         (void)::flock(fd_, LOCK_UN);
         set_mark(F_UNLCK);
     }
-    bool keeps_writers_away() const override { return keeps_writers_away_; }
 
   private:
     static constexpr std::size_t k_max_parts = 1024;
@@ -218,7 +204,7 @@ class PosixFile final : public File {
     std::string path_;
     FileLocking locking_;
     Process process_;
-    std::atomic<bool> locked_{false}, keeps_writers_away_{false};
+    std::atomic<bool> locked_{false};
 };
 
 class PosixFileSystem final : public FileSystem {

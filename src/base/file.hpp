@@ -42,9 +42,6 @@ class File {
     /// fdatasync, and the file's size with it.
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;
-    /// Make it at least so long. What others write meanwhile stays, beyond `bytes` too. Errors:
-    /// unsupported (the file system cannot do that), io, no_space.
-    virtual Status reach(std::uint64_t bytes) = 0;
     virtual Result<std::uint64_t> size() = 0;
     /// Advisory lock for the life of this File, or until unlock() (flock). Nothing is locked where
     /// locking is off. Errors: io (held by another; the file system knows no locks and
@@ -57,9 +54,6 @@ class File {
     virtual Status lock(bool exclusive) = 0;
     /// Give it up. Any thread.
     virtual void unlock() = 0;
-    /// Does a lock of this File stop stock HDF5 from writing to the file? Not where locking is off,
-    /// the file system has no locks, or another one's lock was no reason to stop.
-    virtual bool keeps_writers_away() const = 0;
 };
 
 class FileSystem {

@@ -20,11 +20,9 @@ class ForwardingFile : public File {
     }
     Status sync() override { return inner_->sync(); }
     Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
-    Status reach(std::uint64_t bytes) override { return inner_->reach(bytes); }
     Result<std::uint64_t> size() override { return inner_->size(); }
     Status lock(bool exclusive) override { return inner_->lock(exclusive); }
     void unlock() override { inner_->unlock(); }
-    bool keeps_writers_away() const override { return inner_->keeps_writers_away(); }
 
   private:
     std::unique_ptr<File> inner_;

@@ -8,7 +8,6 @@
 #include "base/all_ranks.hpp"
 #include "base/wire.hpp"
 #include "store/committer.hpp"
-#include "store/stored_end.hpp"
 
 namespace caesura::ledger {
 
@@ -77,36 +76,15 @@ Status Ledger::hear(std::span<const Statement> all, bool alike, Status& of_tree)
 std::vector<Book::Place> Ledger::place_overflow() {
     const std::uint64_t before = book_.file_end();
     auto places = book_.place_overflow();
-    if (book_.file_end() > before) regions_end_moved();
+    if (book_.file_end() > before) subject_.tree.regions_end(book_.file_end());
     return places;
 }
 
 Result<Extent> Ledger::reserve(std::span<const std::uint64_t> bytes) {
     const std::uint64_t before = book_.file_end();
     auto mine = book_.reserve(bytes);
-    if (book_.file_end() > before) regions_end_moved();
+    if (book_.file_end() > before) subject_.tree.regions_end(book_.file_end());
     return mine;
-}
-
-void Ledger::regions_end_moved() {
-    subject_.tree.regions_end(book_.file_end());
-    cover_reserved();
-}
-
-// Errors are left: this keeps damage away, and what is damaged is found by its checksum. A disk
-// that is full has an error for the blocks, too.
-void Ledger::cover_reserved() {
-    if (subject_.ranks.rank() != 0 || file().keeps_writers_away()) return;
-    const std::lock_guard lock(end_mutex_);
-    reserved_end_ = std::max(book_.file_end(), subject_.tree.end());
-    // A commit on its way to the file brings another superblock: its flush() does this.
-    if (!flush_due()) (void)store::raise_stored_end(file(), reserved_end_);
-}
-
-void Ledger::end_file() {
-    const bool is_mine = subject_.ranks.rank() == 0 && !file().keeps_writers_away();
-    if (is_mine && !flush_due())
-        (void)store::take_cover_off(file().file(), file().run(), book_.file_end());
 }
 
 // --------------------------------------------------------------------------------- the commit
@@ -158,10 +136,6 @@ Status Ledger::build(bool trim) {
     const auto file_end = book_.build(trim);
     if (!file_end.ok()) return file_end.status();
     if (!builds()) return {};
-    {
-        const std::lock_guard lock(end_mutex_);
-        reserved_end_ = 0;  // the image has it, or cuts it off
-    }
     if (book_.has_failed_build())
         return {StatusCode::cancelled, "ledger: a commit before could not be built"};
     auto built = build_tree(*file_end, trim);
@@ -191,8 +165,6 @@ Status Ledger::agree_on_end() {
 Status Ledger::flush() {
     if (!flush_due()) return {StatusCode::internal, "ledger: flush() without an image"};
     if (Status status = image_->flush(subject_.file, subject_.durable); !status.ok()) return status;
-    const std::lock_guard lock(end_mutex_);
-    if (reserved_end_ > 0) (void)store::raise_stored_end(file(), reserved_end_);
     lies_there_ = true;
     return {};
 }

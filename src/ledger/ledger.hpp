@@ -11,8 +11,7 @@
 //
 // | call                                        | collective | communicates             |
 // |---------------------------------------------|------------|--------------------------|
-// | begin, wrote, abandon, statement, flush,    | no         | no                       |
-// |   cover_reserved, end_file                  |            |                          |
+// | begin, wrote, abandon, statement, flush     | no         | no                       |
 // | hear, reserve, place_overflow, build, settle| yes        | no                       |
 // | gather, agree_on_end                        | yes        | yes                      |
 //
@@ -20,7 +19,6 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
 #include "ledger/book.hpp"
 #include "ledger/tree.hpp"
@@ -75,11 +73,6 @@ class Ledger {
     Status hear(std::span<const Statement> all, bool alike, Status& of_tree);
     std::vector<Book::Place> place_overflow();
     Result<Extent> reserve(std::span<const std::uint64_t> bytes);
-    /// The tree has allocated space that is written before a commit (store/stored_end.hpp).
-    /// reserve() and place_overflow() do it themselves.
-    void cover_reserved();
-    /// Nobody writes to the file any more. Rank 0's part is done by this call; local.
-    void end_file();
 
     // ---- the commit
     /// What came with the records of the ranks, by rank, and which records came.
@@ -119,7 +112,6 @@ class Ledger {
     };
     Tree::Built build_tree(std::uint64_t file_end, bool trim);
     void take_note_of_flush();
-    void regions_end_moved();
 
     Subject subject_;
     Book book_;
@@ -129,9 +121,6 @@ class Ledger {
     std::vector<store::ChunkRecord> records_;
     std::optional<store::CommitImage> image_;  ///< rank 0
     std::atomic<bool> lies_there_{false};      ///< image_ is flushed
-    // Rank 0 of a file that stock writers may open meanwhile (store/stored_end.hpp).
-    std::mutex end_mutex_;            ///< one thread at a time changes the stored end
-    std::uint64_t reserved_end_ = 0;  ///< of what the last image does not cover; 0: nothing
 };
 
 }  // namespace caesura::ledger

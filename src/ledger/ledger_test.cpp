@@ -9,7 +9,6 @@
 
 #include "base/all_ranks.hpp"
 #include "base/thread_communicator.hpp"
-#include "store/hdf5_handle.hpp"
 #include "store/manifest.hpp"
 #include "store/region_writer.hpp"
 #include "store/store_fixture.hpp"
@@ -156,51 +155,6 @@ TEST(Ledger, steps_out_of_order_are_refused) {
     EXPECT_EQ(ledger.book().committed(), 1u);
     const SmallDump* const all[] = {&dump};
     EXPECT_EQ(store::stock_difference(path.str(), all), "");
-}
-
-/// Of another program. @return  could it open the file to write to it?
-bool add_with_stock_hdf5(const std::string& path, std::span<const float> values) {
-    const store::QuietErrors quiet;
-    const store::Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-    H5Pset_file_locking(access.get(), false, true);
-    const store::Handle file(H5Fopen(path.c_str(), H5F_ACC_RDWR, access.get()), H5Fclose);
-    if (!file.ok()) return false;
-    const hsize_t count = values.size();
-    const store::Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
-    const store::Handle dataset(H5Dcreate2(file.get(), "theirs", H5T_NATIVE_FLOAT, space.get(),
-                                           H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                                H5Dclose);
-    return H5Dwrite(dataset.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                    values.data()) >= 0;
-}
-
-// Goal: where nothing is locked, stock HDF5 may add to the file while blocks are on their way. Its
-// objects and the blocks do not meet, and it cuts nothing off when it closes.
-TEST(Ledger, what_a_stock_writer_adds_lies_beyond_what_is_reserved) {
-    for (const bool writes_before : {true, false}) {
-        const store::TemporaryPath path("unlocked");
-        const std::deque<SmallDump> dumps{SmallDump(0), SmallDump(1)};
-        auto self = Communicator::self();
-        auto& files = base::FileSystem::posix(base::FileLocking::off);
-        auto file = store::SharedFile::create(files, path.str(), k_run);
-        ASSERT_TRUE(file.ok());
-        Rank rank(std::move(*file), *self);
-        const std::vector<float> theirs(1000, 7.0f);
-        for (const SmallDump& dump : dumps) {
-            rank.begin(dump);
-            if (writes_before) rank.write_oldest();
-            const bool added = add_with_stock_hdf5(path.str(), theirs);
-            EXPECT_EQ(added, dump.manifest.dump == 1);
-            if (!writes_before) rank.write_oldest();
-            ASSERT_TRUE(rank.ledger().gather(dump.manifest.dump + 1).ok());
-            ASSERT_TRUE(rank.ledger().build(false).ok());
-            ASSERT_TRUE(rank.ledger().flush().ok());
-            ASSERT_TRUE(rank.ledger().settle().ok());
-        }
-        const SmallDump* const all[] = {&dumps[0], &dumps[1]};
-        EXPECT_EQ(store::stock_difference(path.str(), all), "");
-        EXPECT_EQ(store::stock_read(path.str(), "theirs"), theirs);
-    }
 }
 
 }  // namespace

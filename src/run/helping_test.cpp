@@ -75,11 +75,9 @@ class RankFile final : public base::File {
         return {};
     }
     Status truncate(std::uint64_t) override { return {}; }
-    Status reach(std::uint64_t) override { return {}; }
     Result<std::uint64_t> size() override { return std::uint64_t{0}; }
     Status lock(bool) override { return {}; }
     void unlock() override {}
-    bool keeps_writers_away() const override { return true; }
 
   private:
     Disk& disk_;

@@ -242,7 +242,6 @@ Result<CommitImage> Committer::take_out(std::span<const std::string> groups) try
     state.file = &state_->file->file();
     state.file_bytes = before->file_bytes;
     state.floor = align_up(before->stored_end);
-    if (before->uncovered) state.overlay.write(0, *before->uncovered);
     const auto work = [&](hid_t file, FilterAliases&, std::vector<std::uint64_t>&) {
         return store::take_out(file, groups);
     };
@@ -261,7 +260,8 @@ CommitImage Committer::image_of(const PlacingState& state, const CommitRecord& b
     CommitImage image;
     image.state_ = std::make_unique<CommitImage::State>();
     fill_image(*image.state_, state.overlay, {state.floor, state.eoa}, before, std::move(record),
-               *state_->file, trim);
+               state_->file->run());
+    image.state_->trim = trim;
     image.state_->progress = state_->last = std::make_shared<CommitProgress>();
     return image;
 }
@@ -290,7 +290,6 @@ Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
     state.creating = !before->has_superblock;
     state.floor = align_up(trim ? std::max(file_end, k_first_region_address)
                                 : std::max(file_end, before->stored_end));
-    if (before->uncovered) state.overlay.write(0, *before->uncovered);
     const auto work = [&](hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers) {
         return write_dumps(state, file, dumps, *planned, aliases, headers);
     };

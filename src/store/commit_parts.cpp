@@ -9,7 +9,6 @@
 #include "store/committer.hpp"
 #include "store/journal.hpp"
 #include "store/region_writer.hpp"
-#include "store/stored_end.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {
@@ -34,35 +33,15 @@ Result<Before> read_before(SharedFile& shared) {
             StatusCode::corrupt,
             fmt::format("{}: superblock or commit record is damaged; run recover", shared.path())};
     before.has_superblock = true;
-    const std::uint64_t end = end_without_cover(*superblock, *record);
-    before.stored_end = std::max(end, before.stored_end);
-    if (end < superblock->end_of_file) {
-        before.uncovered = front;
-        patch_superblock(*before.uncovered, {end, superblock->status_flags});
-    }
+    before.stored_end = std::max(superblock->end_of_file, before.stored_end);
     before.record = *record;
     return before;
 }
 
-namespace {
-
-// The file is made so long now and synced by the flush, before the superblock says it.
-void cover(std::vector<Extent>& superblock, SharedFile& file) {
-    if (superblock.size() != 1 || superblock[0].bytes.size() != k_superblock_bytes) return;
-    const auto now = decode_superblock(superblock[0].bytes);
-    if (!now) return;
-    const std::uint64_t end = covered_end(now->end_of_file);
-    if (file.file().reach(end).ok())
-        patch_superblock(superblock[0].bytes, {end, now->status_flags});
-}
-
-}  // namespace
-
 CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
                         const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,
-                        SharedFile& file, bool trim) {
-    image.run = file.run();
-    image.trim = trim;
+                        const RunId& run) {
+    image.run = run;
     image.stored_end = bounds.stored_end;
     image.fresh = overlay.extents(bounds.fresh_begin, bounds.stored_end);
     for (const Extent& extent : image.fresh) image.metadata_bytes += extent.bytes.size();
@@ -72,8 +51,7 @@ CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
 
     auto in_place = overlay.extents(k_superblock_bytes, bounds.fresh_begin);
     auto superblock = overlay.extents(0, k_superblock_bytes);
-    if (!trim && !file.keeps_writers_away()) cover(superblock, file);
-    const CommitRecordBytes bytes = encode_commit_record(record, image.run);
+    const CommitRecordBytes bytes = encode_commit_record(record, run);
     in_place.push_back({k_commit_record_address, {bytes.begin(), bytes.end()}});
     for (Extent& extent : superblock) in_place.push_back(std::move(extent));
     for (const Extent& extent : in_place) image.metadata_bytes += extent.bytes.size();

@@ -4,7 +4,6 @@
 
 #include "store/commit_image.hpp"
 #include "store/committer.hpp"
-#include "store/superblock.hpp"
 
 namespace caesura::store {
 
@@ -12,9 +11,7 @@ namespace caesura::store {
 struct Before {
     std::uint64_t file_bytes = 0;
     bool has_superblock = false;
-    std::uint64_t stored_end = k_first_region_address;  ///< without a cover
-    /// The superblock without one, if it has one: what HDF5 is to see instead.
-    std::optional<SuperblockBytes> uncovered;
+    std::uint64_t stored_end = k_first_region_address;
     CommitRecord record;
 };
 /// Errors: io, corrupt (superblock or commit record damaged).
@@ -22,14 +19,13 @@ Result<Before> read_before(SharedFile& shared);
 
 struct CommitBounds {
     std::uint64_t fresh_begin = 0;  ///< nothing at or beyond it is part of the state before
-    std::uint64_t stored_end = 0;   ///< as in the new superblock, but for a cover
+    std::uint64_t stored_end = 0;   ///< as in the new superblock
 };
 /// Split the overlay into what is new and what is overwritten, and prepare the journal.
 /// @param record  the one before with the new dumps in it; returned as it will lie in the file.
-/// @param trim    nobody writes any more: no cover, and what lies beyond the end is cut off.
 CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
                         const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,
-                        SharedFile& file, bool trim);
+                        const RunId& run);
 
 /// The order in which blocks are placed: by dump, dataset, chunk.
 bool record_order(const ChunkRecord& a, const ChunkRecord& b);

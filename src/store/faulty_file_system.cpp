@@ -25,9 +25,6 @@ class FaultyFile final : public base::ForwardingFile {
     Status truncate(std::uint64_t bytes) override {
         return faults_.count() ? k_full : ForwardingFile::truncate(bytes);
     }
-    Status reach(std::uint64_t bytes) override {
-        return faults_.count() ? k_full : ForwardingFile::reach(bytes);
-    }
 
   private:
     FaultyFileSystem& faults_;

@@ -10,13 +10,24 @@ namespace {
 /// As HDF5 has it: a writer has the file open.
 constexpr unsigned k_open_for_writing = 1;
 
+using Front = std::array<std::byte, k_superblock_bytes>;
+
+/// What lies at the file's begin if that is a superblock.
+Result<std::optional<Superblock>> read_superblock(base::File& file, Front& front) {
+    if (Status s = file.read_at(0, front); s.code() == StatusCode::insufficient_data)
+        return std::optional<Superblock>();
+    else if (!s.ok())
+        return s;
+    return decode_superblock(front);
+}
+
 Status set_flags(base::File& file, unsigned flags) {
-    SuperblockBytes bytes{};
-    const auto superblock = read_superblock(file, bytes);
+    Front front{};
+    const auto superblock = read_superblock(file, front);
     if (!superblock.ok()) return superblock.status();
     if (!*superblock || (*superblock)->status_flags == flags) return {};
-    patch_superblock(bytes, {(*superblock)->end_of_file, flags});
-    return file.write_at(0, bytes);
+    patch_superblock(front, {(*superblock)->end_of_file, flags});
+    return file.write_at(0, front);
 }
 
 }  // namespace
@@ -27,7 +38,8 @@ Status mark_in_flight(SharedFile& file) {
 }
 
 Result<bool> is_marked_in_flight(base::File& file) {
-    const auto superblock = read_superblock(file);
+    Front front{};
+    const auto superblock = read_superblock(file, front);
     if (!superblock.ok()) return superblock.status();
     return *superblock && (*superblock)->status_flags != 0;
 }

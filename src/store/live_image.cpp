@@ -64,7 +64,6 @@ Result<std::unique_ptr<LiveImage>> LiveImage::make(SharedFile& file) {
     placing.file_bytes = before->file_bytes;
     placing.creating = state->creating;
     placing.floor = state->fresh_begin;
-    if (before->uncovered) placing.overlay.write(0, *before->uncovered);
     placing.live = std::make_unique<LiveLayers>();
     placing.live->virgin_begin = state->fresh_begin;
     return std::unique_ptr<LiveImage>(new LiveImage(std::move(state)));
@@ -250,7 +249,8 @@ Result<CommitImage> LiveImage::commit(std::span<const std::uint64_t> dumps, std:
     CommitImage image;
     image.state_ = std::make_unique<CommitImage::State>();
     state_->pending = fill_image(*image.state_, layers.frozen, {state_->fresh_begin, end},
-                                 state_->committed, std::move(record), *state_->file, trim);
+                                 state_->committed, std::move(record), state_->file->run());
+    image.state_->trim = trim;
     image.state_->progress = state_->last = std::make_shared<CommitProgress>();
     state_->flushes = layers.flushes;
     // Beyond a journal that does not fit into its slot, too.
@@ -268,12 +268,7 @@ Status LiveImage::committed() {
     const Stage stage = state_->last->stage;
     if (stage == Stage::journal || stage == Stage::flushing)
         return {StatusCode::internal, "committed: this process's own flush has not succeeded"};
-    Overlay& frozen = state_->layers().frozen;
-    std::array<std::byte, k_superblock_bytes> front{};
-    const bool covered = !state_->file->keeps_writers_away();
-    if (covered) frozen.read(0, front);
-    frozen = {};
-    if (covered) frozen.write(0, front);  // the library is to see where its own blocks end
+    state_->layers().frozen = {};
     state_->committed = state_->pending;
     state_->fresh_begin = state_->pending_begin;
     state_->creating = state_->placing.creating = false;

@@ -21,7 +21,6 @@
 #include "store/region_writer.hpp"
 #include "store/scan.hpp"
 #include "store/shared_file_access.hpp"
-#include "store/stored_end.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {
@@ -51,8 +50,7 @@ using Candidates = std::map<std::uint64_t, Candidate>;  // by dump
 struct Committed {
     CommitRecord record;
     bool has_superblock = false;
-    std::uint64_t stored_end = k_first_region_address;  ///< without a cover
-    bool is_covered = false;
+    std::uint64_t stored_end = k_first_region_address;
 };
 
 /// Read a fixed place; zeros where the file is too short; `overlay` over it.
@@ -84,8 +82,7 @@ Result<Committed> read_committed(base::File& file, const Overlay& overlay, const
                         superblock ? "the commit record" : "the superblock")};
     out.has_superblock = true;
     out.record = *record;
-    out.stored_end = std::max(out.stored_end, end_without_cover(*superblock, *record));
-    out.is_covered = out.stored_end < superblock->end_of_file;
+    out.stored_end = std::max(out.stored_end, superblock->end_of_file);
     return out;
 }
 
@@ -366,7 +363,7 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     auto marked = is_marked_in_flight(*file);
     if (!marked.ok()) return marked.status();
     report.was_clean = !report.journal_replayed && !report.journal_dropped && candidates->empty() &&
-                       !committed->is_covered && *bytes == committed->stored_end && !*marked;
+                       *bytes == committed->stored_end && !*marked;
     if (report.was_clean) return report;
     if (how == How::dry_run) {
         describe(*candidates, report);
@@ -386,7 +383,6 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     SharedFile shared = SharedFileAccess::make(path, run, file);
     if (Status s = drop(*file, *candidates, report); !s.ok()) return s;
     if (Status s = finish(shared, *committed, *tree, *candidates, how, report); !s.ok()) return s;
-    if (Status s = take_cover_off(*file, run); !s.ok()) return s;
     if (Status s = file->truncate(committed->stored_end); !s.ok()) return s;
     if (Status s = file->sync(); !s.ok()) return s;
     // Last: whoever waits for the file waits for this.

@@ -66,10 +66,6 @@ Result<SharedFile> SharedFile::take(std::unique_ptr<base::File> file, const std:
     return shared;
 }
 
-bool SharedFile::keeps_writers_away() const {
-    return file_ == nullptr || file_->keeps_writers_away();
-}
-
 Result<SharedFile> SharedFile::of_open(std::shared_ptr<base::File> file, const std::string& path) {
     const auto run = run_of(*file, path);
     if (!run.ok()) return run.status();

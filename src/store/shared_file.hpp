@@ -40,8 +40,6 @@ class SharedFile {
     /// Errors: io; unsupported, naming the path: no file of ours, or of a newer version.
     static Result<RunId> run_of(base::FileSystem& file_system, const std::string& path);
     base::File& file() const { return *file_; }
-    /// As base::File has it; true of a file that is not made yet.
-    bool keeps_writers_away() const;
     /// It stays open, and locked, as long as somebody has it.
     std::shared_ptr<base::File> keep() const { return file_; }
     const std::string& path() const { return path_; }

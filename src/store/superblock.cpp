@@ -31,17 +31,4 @@ void patch_superblock(std::span<std::byte> bytes, const Superblock& numbers) {
     RecordWriter(bytes.subspan(44)).u32(metadata_checksum(bytes.first(44)));
 }
 
-Result<std::optional<Superblock>> read_superblock(base::File& file, SuperblockBytes& bytes) {
-    if (Status s = file.read_at(0, bytes); s.code() == StatusCode::insufficient_data)
-        return std::optional<Superblock>();
-    else if (!s.ok())
-        return s;
-    return decode_superblock(bytes);
-}
-
-Result<std::optional<Superblock>> read_superblock(base::File& file) {
-    SuperblockBytes bytes{};
-    return read_superblock(file, bytes);
-}
-
 }  // namespace caesura::store

@@ -1,7 +1,7 @@
 // The two numbers of HDF5's superblock (versions 2 and 3) that the store looks at itself.
 #pragma once
 
-#include "base/file.hpp"
+#include "caesura/base.hpp"
 
 namespace caesura::store {
 
@@ -15,9 +15,5 @@ struct Superblock {
 std::optional<Superblock> decode_superblock(std::span<const std::byte> bytes);
 /// Put other numbers into a valid superblock, and the checksum that they need.
 void patch_superblock(std::span<std::byte> bytes, const Superblock& numbers);
-/// What lies at the begin of a file, and its bytes. Errors: io.
-using SuperblockBytes = std::array<std::byte, k_superblock_bytes>;
-Result<std::optional<Superblock>> read_superblock(base::File& file, SuperblockBytes& bytes);
-Result<std::optional<Superblock>> read_superblock(base::File& file);
 
 }  // namespace caesura::store

@@ -186,7 +186,6 @@ template <class Io>
 void fields(Io& io, Of<Io, TruncateFile>& m) {
     file_request(io, m);
     io.u64(m.bytes);
-    io.flag(m.only_longer, "only_longer");
 }
 
 template <class Io>

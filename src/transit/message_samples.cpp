@@ -66,7 +66,7 @@ std::vector<ClientMessage> client_samples() {
         WriteFile{7, 2, 4096, true, 300},
         ReadFile{8, 2, 8192, 512},
         SyncFile{9, 2},
-        TruncateFile{10, 2, 65536, true},
+        TruncateFile{10, 2, 65536},
         SizeOfFile{11, 2},
         LockFile{12, 2, true},
         UnlockFile{13, 2},
@@ -361,7 +361,7 @@ ClientMessage RandomMessages::file_message(std::size_t kind) {
         case 8:
             return SyncFile{any(), any32()};
         case 9:
-            return TruncateFile{any(), any32(), offset(), coin()};
+            return TruncateFile{any(), any32(), offset()};
         case 10:
             return SizeOfFile{any(), any32()};
         case 11:

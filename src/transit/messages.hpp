@@ -40,7 +40,7 @@ namespace caesura::transit {
 /// parts with who has sent it. Peers of two versions part in peace: the begin of Hello and Welcome
 /// (kind, magic, version) and all of Refusal never change.
 /// 3: bool, float16, bfloat16, complex64 and complex128.
-inline constexpr std::uint32_t k_protocol_version = 5;
+inline constexpr std::uint32_t k_protocol_version = 4;
 
 // ----------------------------------------------------------------------------------- limits
 
@@ -166,7 +166,6 @@ struct TruncateFile {
     std::uint64_t request = 0;
     std::uint32_t file = 0;
     std::uint64_t bytes = 0;
-    bool only_longer = false;
     friend bool operator==(const TruncateFile&, const TruncateFile&) = default;
 };
 

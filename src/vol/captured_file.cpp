@@ -71,10 +71,7 @@ Status CapturedFile::write_fill() {
 }
 
 Status CapturedFile::write_raw() {
-    if (auto raw = image_->take_raw()) {
-        unwritten_.push_back(std::move(raw));
-        ledger_->cover_reserved();
-    }
+    if (auto raw = image_->take_raw()) unwritten_.push_back(std::move(raw));
     // In the order taken; what fails stays, and is tried again by the next call.
     while (!unwritten_.empty()) {
         if (Status status = unwritten_.front()->write(shared_file_->file()); !status.ok())

@@ -14,7 +14,6 @@
 #include "store/in_flight.hpp"
 #include "store/region_format.hpp"
 #include "store/region_writer.hpp"
-#include "store/superblock.hpp"
 #include "vol/agree.hpp"
 #include "vol/block_io.hpp"
 #include "vol/captured_file.hpp"
@@ -184,10 +183,7 @@ Status CapturedFile::cut_closed_tree() {
     closed_after_.reset();
     base::File& file = shared_file_->file();
     if (Status status = store::mark_open(*shared_file_); !status.ok()) return status;
-    const auto superblock = store::read_superblock(file);
-    if (!superblock.ok()) return superblock.status();
-    const std::uint64_t end = std::max(
-        {image_->end(), ledger_->book().file_end(), *superblock ? (*superblock)->end_of_file : 0});
+    const std::uint64_t end = std::max(image_->end(), ledger_->book().file_end());
     const auto bytes = file.size();
     if (!bytes.ok() || *bytes <= end) return bytes.status();
     return file.truncate(end);

@@ -188,7 +188,6 @@ void Writer::Impl::close_committed() {
 
 void Writer::Impl::drop_file(OwnFile& file) {
     node.drop_file(file.number);
-    if (file.file) file.ledger->end_file();
     if (series.name && file.is_made && session.rank == 0) series.held = file.file->keep();
     file.file.reset();
 }

@@ -57,9 +57,6 @@ class Impl final : public CheckpointFile {
         : file_(std::move(file)), tree_(file_, 0), durable_(durable) {
         open_ledger(0, store::first_region_address());
     }
-    Impl(const Impl&) = delete;
-    Impl& operator=(const Impl&) = delete;
-    ~Impl() override { ledger_->end_file(); }
 
     Status take_up(const store::FileInfo& info);
     Status begin(std::uint64_t checkpoint_bytes, const device::Content& content) override;

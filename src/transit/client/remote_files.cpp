@@ -231,15 +231,6 @@ Status RemoteFile::truncate(std::uint64_t bytes) {
     return status.ok() ? remember({bytes, {}, true}) : status;
 }
 
-Status RemoteFile::reach(std::uint64_t bytes) {
-    TruncateFile message;
-    message.bytes = bytes;
-    message.only_longer = true;
-    const Status status =
-        ask(message, [&](base::File& own, Client::Reply&) { return own.reach(bytes); }).status();
-    return status.ok() ? remember({bytes, {}, true}) : status;
-}
-
 Result<std::uint64_t> RemoteFile::size() {
     const auto reply = ask(SizeOfFile{}, [](base::File& own, Client::Reply& done) {
         const auto size = own.size();

@@ -58,14 +58,9 @@ class RemoteFile final : public base::File {
     Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override;
     Status sync() override;
     Status truncate(std::uint64_t bytes) override;
-    Status reach(std::uint64_t bytes) override;
     Result<std::uint64_t> size() override;
     Status lock(bool exclusive) override;
     void unlock() override;
-    /// The service does not say whether its file system has locks: counted as one that has.
-    bool keeps_writers_away() const override {
-        return base::file_locking(asked_) != base::FileLocking::off;
-    }
 
   private:
     enum class Lock : std::uint8_t { none, shared, exclusive };

@@ -84,10 +84,8 @@ void Session::take(const SyncFile& message, base::Buffer&) {
 }
 
 void Session::take(const TruncateFile& message, base::Buffer&) {
-    OpenedFile* const file = file_of(message.request, message.file);
-    if (file == nullptr) return;
-    answer(message.request, message.only_longer ? file->file->reach(message.bytes)
-                                                : file->file->truncate(message.bytes));
+    if (OpenedFile* const file = file_of(message.request, message.file))
+        answer(message.request, file->file->truncate(message.bytes));
 }
 
 void Session::take(const SizeOfFile& message, base::Buffer&) {
