@@ -147,6 +147,7 @@ class PosixFile final : public File {
         (void)::flock(fd_, LOCK_UN);
         set_mark(F_UNLCK);
     }
+    const int* descriptor() const override { return &fd_; }
 
   private:
     static constexpr std::size_t k_max_parts = 1024;

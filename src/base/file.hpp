@@ -54,6 +54,8 @@ class File {
     virtual Status lock(bool exclusive) = 0;
     /// Give it up. Any thread.
     virtual void unlock() = 0;
+    /// The operating system's descriptor, as long as this File is open; null: there is none here.
+    virtual const int* descriptor() const { return nullptr; }
 };
 
 class FileSystem {

@@ -239,6 +239,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// The library's own context of a call goes on using the list that the call below was given
     /// until the application's call ends: the list lives until the next one takes its place.
     void keep_transfer(store::Handle list) { transfer_ = std::move(list); }
+    /// base::File::descriptor(). Local.
+    const int* descriptor() const { return shared_file_->file().descriptor(); }
     /// Where the image ends. Local.
     std::uint64_t end_of_allocated() const { return image_->end(); }
     /// Another native file on the same image, with HDF5's own rules for files that are open; null

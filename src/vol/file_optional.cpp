@@ -67,6 +67,17 @@ Result<Answered> end_of_allocated(const Object& on, Arguments& below) {
     return Answered::here;
 }
 
+/// HDF5's ordinary driver gives the address of its descriptor, which the application may fsync().
+/// Ours is that of another open of the same file.
+Result<Answered> descriptor_of(const Object& on, Arguments& below) {
+    const int* const descriptor = on.file->descriptor();
+    if (H5Pget_driver(on.file->access()) != H5FD_SEC2 || descriptor == nullptr)
+        return refusal(*on.file, "is written by Caesura, and HDF5's driver has no handle of it");
+    if (const auto settled = after_settling(on, true); !settled.ok()) return settled;
+    *below.get_vfd_handle.file_handle = const_cast<int*>(descriptor);
+    return Answered::here;
+}
+
 }  // namespace
 
 Result<Answered> answer_optional(const Object& on, const H5VL_optional_args_t& args) {
@@ -88,7 +99,7 @@ Result<Answered> answer_optional(const Object& on, const H5VL_optional_args_t& a
         case H5VL_NATIVE_FILE_SET_MPI_ATOMICITY:
             return mpi_atomicity(file, args.op_type, below);
         case H5VL_NATIVE_FILE_GET_VFD_HANDLE:
-            return refusal(file, "is written by Caesura, and HDF5's driver has no handle of it");
+            return descriptor_of(on, below);
         case H5VL_NATIVE_FILE_START_SWMR_WRITE:
             if (file.alone()) return after_settling(on, true);
             return refusal(file,

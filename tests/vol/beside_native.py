@@ -338,6 +338,8 @@ def run_one(
         text = f'transport = "{address}"\n' + text
     where.with_suffix(".toml").write_text(f'report = "{report}"\n' + text)
     variables = connector_variables(options, where, bound)
+    if configuration == "served":
+        variables["VOL_TEST_SERVED"] = "1"
     handed_on = configuration == "handed_on"
     if handed_on:
         variables["VOL_TEST_HANDED_ON"] = "1"
