@@ -109,8 +109,11 @@ Result<Journal> read_journal(base::File& file, const RunId& run) {
         return journal;
     std::vector<std::byte> payload(static_cast<std::size_t>(header->payload_bytes));
     status = file.read_at(header->payload_address, payload);
-    // Cut off since its length was asked: that commit is done, and its journal is cleared.
-    if (status.code() == StatusCode::insufficient_data) return read_journal(file, run);
+    if (status.code() == StatusCode::insufficient_data) {
+        // Cut off since its length was asked: that commit is done, and its journal is cleared.
+        const auto now = file.size();
+        return now.ok() && *now < *size ? read_journal(file, run) : Result<Journal>(status);
+    }
     if (!status.ok()) return status;
     if (checksum(payload) != header->payload_checksum) return journal;
     auto overwrites = decode_journal_payload(payload);

@@ -66,9 +66,11 @@ Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) {
         if (Status status = ask_size(); !status.ok()) return status;
     Status status = read_file(address, bytes);
     // A run that ends meanwhile cuts off what it has not used.
-    while (status.code() == StatusCode::insufficient_data) {
-        status = ask_size();
-        if (status.ok()) status = read_file(address, bytes);
+    for (std::uint64_t before = file_bytes; status.code() == StatusCode::insufficient_data;
+         before = file_bytes) {
+        if (Status asked = ask_size(); !asked.ok()) return asked;
+        if (file_bytes >= before) break;
+        status = read_file(address, bytes);
     }
     if (!status.ok()) return status;
     if (live) live->read(address, bytes);
