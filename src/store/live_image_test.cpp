@@ -4,9 +4,12 @@
 
 #include <numeric>
 
+#include "base/forwarding_file.hpp"
 #include "store/in_flight.hpp"
+#include "store/journal.hpp"
 #include "store/live_fixture.hpp"
 #include "store/recover.hpp"
+#include "store/scan.hpp"
 #include "store/superblock.hpp"
 
 namespace caesura::store {
@@ -271,6 +274,58 @@ class FileWithEvent final : public base::File {
     base::File& inner_;
     std::function<void()> event_;
 };
+
+// Goal: a run that ends cuts off what it has not used, while a reader goes by the length before.
+// The reader goes on, and sees nothing there.
+TEST_F(Live, a_file_that_becomes_shorter_is_read_to_where_it_ends) {
+    auto real = files_.open(path_.str(), base::FileSystem::Mode::create).value();
+    const std::vector<std::byte> old(3 * k_first_region_address, std::byte{1});
+    require(real->write_at(0, old));
+    require(real->truncate(k_first_region_address + 8));
+
+    PlacingState state;
+    state.file = real.get();
+    state.file_bytes = old.size();
+    std::vector<std::byte> seen(16), expected(16);
+    std::fill_n(expected.begin(), 8, std::byte{1});
+    require(state.read(k_first_region_address, seen));
+    EXPECT_EQ(seen, expected);
+
+    const auto regions = scan_regions(*real, live_image_run(), old.size());
+    ASSERT_TRUE(regions.ok()) << regions.status().message();
+    EXPECT_TRUE(regions->empty());
+}
+
+/// Its run ends when somebody asks for its length, and the answer is the length before.
+class EndsWhenAsked final : public base::ForwardingFile {
+  public:
+    EndsWhenAsked(std::unique_ptr<base::File> inner, std::uint64_t end)
+        : ForwardingFile(std::move(inner)), end_(end) {}
+    Result<std::uint64_t> size() override {
+        const auto before = ForwardingFile::size();
+        require(clear_journal(*this));
+        require(truncate(end_));
+        return before;
+    }
+
+  private:
+    std::uint64_t end_;
+};
+
+TEST_F(Live, a_journal_that_is_cut_off_while_it_is_read_is_none) {
+    auto real = files_.open(path_.str(), base::FileSystem::Mode::create).value();
+    const Extent overwrite{0, std::vector<std::byte>(64, std::byte{3})};
+    const auto payload = encode_journal_payload({&overwrite, 1});
+    const std::uint64_t outside = 2 * k_first_region_address;
+    require(real->write_at(outside, payload));
+    require(
+        real->write_at(k_journal_address, encode_journal(live_image_run(), 1, outside, payload)));
+    ASSERT_EQ(read_journal(*real, live_image_run())->state, Journal::State::valid);
+    EndsWhenAsked file(std::move(real), outside);
+    const auto journal = read_journal(file, live_image_run());
+    ASSERT_TRUE(journal.ok()) << journal.status().message();
+    EXPECT_EQ(journal->state, Journal::State::none);
+}
 
 // Goal: a lane that writes a batch just after the file was read does not take it from the reader.
 TEST_F(Live, raw_data_that_are_written_while_they_are_read_are_seen) {

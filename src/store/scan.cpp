@@ -43,6 +43,7 @@ class Window {
         const auto bytes = file_.size();
         if (!bytes.ok() || *bytes >= end_) return false;
         end_ = *bytes;
+        status_ = {};
         return true;
     }
 
