@@ -66,8 +66,8 @@ Status PlacingState::read(std::uint64_t address, std::span<std::byte> bytes) {
         if (Status status = ask_size(); !status.ok()) return status;
     Status status = read_file(address, bytes);
     // A run that ends meanwhile cuts off what it has not used.
-    for (std::uint64_t before = file_bytes; status.code() == StatusCode::insufficient_data;
-         before = file_bytes) {
+    while (status.code() == StatusCode::insufficient_data) {
+        const std::uint64_t before = file_bytes;
         if (Status asked = ask_size(); !asked.ok()) return asked;
         if (file_bytes >= before) break;
         status = read_file(address, bytes);

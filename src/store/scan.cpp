@@ -22,8 +22,10 @@ class Window {
         bytes = std::min(bytes, end_ - address);
         if (address < start_ || address + bytes > start_ + data_.size()) {
             status_ = read_ahead(address, std::max(bytes, ahead));
-            if (status_.code() == StatusCode::insufficient_data && is_shorter_now())
+            if (status_.code() == StatusCode::insufficient_data && is_shorter_now()) {
+                status_ = {};
                 return view(address, bytes, ahead);
+            }
             if (!status_.ok()) data_.clear();
         }
         if (data_.empty()) return {};
@@ -43,7 +45,6 @@ class Window {
         const auto bytes = file_.size();
         if (!bytes.ok() || *bytes >= end_) return false;
         end_ = *bytes;
-        status_ = {};
         return true;
     }
 
