@@ -54,7 +54,8 @@ class File {
     virtual Status lock(bool exclusive) = 0;
     /// Give it up. Any thread.
     virtual void unlock() = 0;
-    /// The operating system's descriptor, as long as this File is open; null: there is none here.
+    /// Points to the descriptor that the operating system gave this File. It is valid until the
+    /// File is destroyed. A File of another process, such as a service, returns null.
     virtual const int* descriptor() const { return nullptr; }
 };
 

@@ -152,7 +152,9 @@ TEST(Store, of_two_runs_that_create_a_file_at_once_one_gets_it_and_the_other_doe
             if (first.opened().ok()) {
                 ASSERT_TRUE(first.dump_and_commit(first_dump).ok());
             }
-            EXPECT_EQ(*SharedFile::run_of(base::FileSystem::posix(), path.str()),
+            auto file =
+                base::FileSystem::posix().open(path.str(), base::FileSystem::Mode::read_write);
+            EXPECT_EQ(SharedFile::of_open(std::move(file).value(), path.str())->run(),
                       first.opened().ok() ? commit_run() : run);
             expect_dump(path.str(), first.opened().ok() ? first_dump : second_dump);
         }

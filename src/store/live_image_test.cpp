@@ -522,13 +522,17 @@ TEST_F(Live, creation_lists_that_cannot_be_served_are_named) {
 
 TEST_F(Live, a_file_of_somebody_else_is_told_from_one_of_ours) {
     Handle(H5Fcreate(path_.str().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
-    const auto foreign = SharedFile::run_of(files_, path_.str());
+    const auto open = [&] {
+        auto file = files_.open(path_.str(), base::FileSystem::Mode::read_write);
+        return SharedFile::of_open(std::move(file).value(), path_.str());
+    };
+    const auto foreign = open();
     EXPECT_EQ(foreign.status().code(), StatusCode::unsupported);
     EXPECT_NE(foreign.status().message().find(path_.str()), std::string::npos);
     { LiveRun run(files_, path_.str(), 1, live_image_run()); }
-    const auto ours = SharedFile::run_of(files_, path_.str());
+    const auto ours = open();
     ASSERT_TRUE(ours.ok()) << ours.status().message();
-    EXPECT_EQ(*ours, live_image_run());
+    EXPECT_EQ(ours->run(), live_image_run());
 }
 
 TEST_F(Live, an_access_list_for_readers_of_1_8_is_refused) {

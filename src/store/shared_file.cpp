@@ -67,27 +67,16 @@ Result<SharedFile> SharedFile::take(std::unique_ptr<base::File> file, const std:
 }
 
 Result<SharedFile> SharedFile::of_open(std::shared_ptr<base::File> file, const std::string& path) {
-    const auto run = run_of(*file, path);
+    const auto run = read_file_header(*file, path);
+    if (!run.ok() && run.status().code() == StatusCode::corrupt)
+        return Status{StatusCode::unsupported,
+                      fmt::format("{}: was not made by Caesura (it has no header of ours)", path)};
     if (!run.ok()) return run.status();
     SharedFile shared;
     shared.path_ = path;
     shared.run_ = *run;
     shared.file_ = std::move(file);
     return shared;
-}
-
-Result<RunId> SharedFile::run_of(base::FileSystem& file_system, const std::string& path) {
-    auto file = file_system.open(path, base::FileSystem::Mode::read);
-    if (!file.ok()) return file.status();
-    return run_of(**file, path);
-}
-
-Result<RunId> SharedFile::run_of(base::File& file, const std::string& path) {
-    auto run = read_file_header(file, path);
-    if (!run.ok() && run.status().code() == StatusCode::corrupt)
-        return Status{StatusCode::unsupported,
-                      fmt::format("{}: was not made by Caesura (it has no header of ours)", path)};
-    return run;
 }
 
 }  // namespace caesura::store

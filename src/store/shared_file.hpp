@@ -33,12 +33,9 @@ class SharedFile {
     /// The same with a file that the caller has opened to read and write.
     static Result<SharedFile> take(std::unique_ptr<base::File> file, const std::string& path,
                                    const RunId& run);
-    /// A file that the caller has open to read and write, and locks as it likes; whatever the path
-    /// leads to by now. Errors: as run_of().
+    /// The file that the caller has open, even if its path leads to another one by now. The caller
+    /// locks it. Errors: io; unsupported, naming the path: no file of ours, or of a newer version.
     static Result<SharedFile> of_open(std::shared_ptr<base::File> file, const std::string& path);
-    /// The run id of a file that exists, for open(). Takes no lock.
-    /// Errors: io; unsupported, naming the path: no file of ours, or of a newer version.
-    static Result<RunId> run_of(base::FileSystem& file_system, const std::string& path);
     base::File& file() const { return *file_; }
     /// It stays open, and locked, as long as somebody has it.
     std::shared_ptr<base::File> keep() const { return file_; }
@@ -46,7 +43,6 @@ class SharedFile {
     const RunId& run() const { return run_; }
 
   private:
-    static Result<RunId> run_of(base::File& file, const std::string& path);
     friend struct SharedFileAccess;  // recover's way in, with the exclusive lock
     Status check_run() const;
     std::string path_;
