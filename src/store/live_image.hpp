@@ -30,7 +30,7 @@ namespace caesura::store {
 class LiveImage {
   public:
     /// Before the HDF5 file is made or opened; outlives it. Reads superblock and commit record.
-    /// For a file that exists: SharedFile::run_of says whether it is one of ours (`unsupported`,
+    /// For a file that exists: SharedFile::of_open says whether it is one of ours (`unsupported`,
     /// naming the path, if not), and `recover` on one rank comes before the ranks open it.
     /// Errors: io; corrupt (damaged, or a commit was cut off: recover first).
     static Result<std::unique_ptr<LiveImage>> make(SharedFile& file);
