@@ -3,6 +3,9 @@
 #   Hdf5::parallel  for MPI programs that also use parallel HDF5 (only with CAESURA_MPI)
 #   Hdf5::vol       parallel, 1.14 or newer, for the VOL connector (only with HDF5_VOL_ROOT, which
 #                   tools/hdf5.py provides)
+# and one more that no application sees, for src/completion:
+#   Hdf5::hidden    a serial archive of 1.14 (only with HDF5_HIDDEN_ROOT, which tools/hdf5_archive.py
+#                   provides)
 # HDF5_ROOT (serial) and HDF5_PARALLEL_ROOT win; then Debian's pkg-config names, of the MPI that
 # CMake has found; then plain hdf5, and for the parallel one that of the connector.
 #
@@ -128,6 +131,17 @@ if(CAESURA_MPI)
         caesura_find_hdf5(Hdf5::vol "${HDF5_VOL_ROOT}")
         caesura_check_mpi_of_hdf5(Hdf5::vol)
         target_link_libraries(Hdf5::vol INTERFACE MPI::MPI_C)
+        if(HDF5_HIDDEN_ROOT)
+            find_library(CAESURA_HIDDEN_HDF5 NAMES libhdf5.a PATHS ${HDF5_HIDDEN_ROOT}/lib
+                         NO_DEFAULT_PATH REQUIRED)
+            add_library(Hdf5::hidden INTERFACE IMPORTED GLOBAL)
+            target_include_directories(Hdf5::hidden INTERFACE ${HDF5_HIDDEN_ROOT}/include)
+            target_link_libraries(Hdf5::hidden INTERFACE ${CAESURA_HIDDEN_HDF5})
+            caesura_link_archive_of_hdf5(Hdf5::hidden ${HDF5_HIDDEN_ROOT})
+        else()
+            message(STATUS "closed files are completed at the next call alone (HDF5_HIDDEN_ROOT "
+                           "names no archive of HDF5)")
+        endif()
     else()
         message(STATUS "VOL connector: off (HDF5_VOL_ROOT names no parallel HDF5 >= 1.14)")
     endif()

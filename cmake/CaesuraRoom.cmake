@@ -8,6 +8,7 @@
 #          What HDF5 names sees HDF5's headers and is compiled for each; SOURCES do not, are
 #          compiled once and lie in all of them. A room that knows one in flavours names HDF5 even
 #          if it has no such sources: each flavour is linked to the matching rooms.
+#   HIDDEN: one more flavour, caesura_store_hidden, with the HDF5 that no application sees.
 #   LIBS: outside libraries, private.
 #
 #   caesura_test(plan_when SOURCES when_test.cpp LIBS caesura_plan)   one gtest executable
@@ -15,7 +16,7 @@
 # Sources of one room are compiled a few at a time (CAESURA_UNITY): most of the time goes into the
 # headers they share. So names in their anonymous namespaces must differ within a room.
 function(caesura_room name)
-    cmake_parse_arguments(A "" "" "SOURCES;HDF5;LIBS" ${ARGN})
+    cmake_parse_arguments(A "HIDDEN" "" "SOURCES;HDF5;LIBS" ${ARGN})
     if(NOT "HDF5" IN_LIST ARGN)
         _caesura_library(caesura_${name} "" ${A_SOURCES})
         return()
@@ -35,6 +36,11 @@ function(caesura_room name)
         _caesura_library(caesura_${name}_vol "_vol" ${A_HDF5} ${once})
         target_link_libraries(caesura_${name}_vol PRIVATE Hdf5::vol)
         set_target_properties(caesura_${name}_vol PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+    if(A_HIDDEN AND TARGET Hdf5::hidden)
+        _caesura_library(caesura_${name}_hidden "_hidden" ${A_HDF5} ${once})
+        target_link_libraries(caesura_${name}_hidden PRIVATE Hdf5::hidden)
+        set_target_properties(caesura_${name}_hidden PROPERTIES EXCLUDE_FROM_ALL ON)
     endif()
 endfunction()
 

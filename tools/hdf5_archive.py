@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The HDF5 that a wheel carries: a serial libhdf5.a of 1.14 whose functions nobody outside sees.
+"""The HDF5 that a wheel carries, and the connector for its own use (src/completion): a serial
+libhdf5.a of 1.14 whose functions no application sees.
 
 $HDF5_SOURCE, a directory or an archive of HDF5's sources, where it is set; else the source package
 that tools/hdf5.py fetches. Built once and kept in the user's cache by what it was built from.
@@ -46,7 +47,7 @@ OPTIONS = {
     "HDF5_BUILD_UTILS": "OFF",
     "HDF5_BUILD_EXAMPLES": "OFF",
 }
-LABEL = "HDF5 for the wheel"
+LABEL = "HDF5 of our own"
 LOG = "hdf5-archive"
 
 
@@ -130,6 +131,15 @@ def build(key: str) -> Path:
     finally:
         shutil.rmtree(place, ignore_errors=True)
     return target
+
+
+def known() -> Path | None:
+    """The same if it has been built already."""
+    try:
+        target = hdf5.cache() / f"archive-{build_key()}"
+    except (OSError, RuntimeError):
+        return None
+    return target if target.exists() else None
 
 
 def ensure() -> Path | None:

@@ -265,6 +265,13 @@ Status Book::settle() {
     return {};
 }
 
+void Book::note_completed() {
+    gathered_ = built_ = committed_ = next_;
+    open_.clear();
+    image_ = Image::none;
+    unsettled_ = image_pending_ = tree_changed_ = false;
+}
+
 // One step of finishing everything, from what was heard last: the same on all ranks.
 Step Book::next_step(const Finishing& state) const {
     const bool goes_on = !state.failed;

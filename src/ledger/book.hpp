@@ -138,6 +138,8 @@ class Book {
     Status flushed();
     /// The ranks have agreed that the image lies in the file. Errors: internal (not flushed).
     Status settle();
+    /// All dumps have been committed from the file alone, and there are no more.
+    void note_completed();
     Step next_step(const Finishing& state) const;
 
     std::uint64_t first_dump() const { return first_; }

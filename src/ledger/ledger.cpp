@@ -169,6 +169,14 @@ Status Ledger::flush() {
     return {};
 }
 
+void Ledger::note_completed() {
+    pages_.clear();
+    manifests_.clear();
+    records_.clear();
+    image_.reset();
+    book_.note_completed();
+}
+
 Status Ledger::settle() {
     take_note_of_flush();
     if (Status status = book_.settle(); !status.ok()) return status;

@@ -13,6 +13,7 @@
 // |---------------------------------------------|------------|--------------------------|
 // | begin, wrote, abandon, statement, flush     | no         | no                       |
 // | hear, reserve, place_overflow, build, settle| yes        | no                       |
+// | note_completed                              | yes        | no                       |
 // | gather, agree_on_end                        | yes        | yes                      |
 //
 // Application's thread, but for flush(). "Collective": on all ranks in the same order.
@@ -101,6 +102,9 @@ class Ledger {
     bool flush_due() const { return image_.has_value() && !lies_there_; }
     /// Errors: those of the file. It may be tried again.
     Status flush();
+    /// The file has been completed from what lies in it (store::complete_closed), and all ranks
+    /// know that. The tree is not told: nothing uses it any more.
+    void note_completed();
     /// Where no Statements go round: all ranks know that rank 0 has flushed.
     Status settle();
 

@@ -110,18 +110,23 @@ void expect_blocks(Candidate& candidate) {
 
 /// Which of the blocks found make up the dump? Of several for one chunk (a retried write) any
 /// intact one.
-Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, Candidate& candidate) {
+/// @param trusted  one that is alone for its chunk is intact.
+Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, bool trusted,
+                     Candidate& candidate) {
     expect_blocks(candidate);
     const auto &datasets = candidate.expected_of, &chunks = candidate.chunks_of;
     const bool checked = candidate.manifest && !candidate.is_application();
-    std::map<std::pair<std::uint32_t, std::uint64_t>, ChunkRecord> chosen;
+    using Key = std::pair<std::uint32_t, std::uint64_t>;
+    std::map<Key, std::size_t> times;
+    for (const ChunkRecord& record : found) ++times[Key(record.dataset, record.chunk)];
+    std::map<Key, ChunkRecord> chosen;
     for (const ChunkRecord& record : found) {
-        const auto key = std::pair(record.dataset, record.chunk);
+        const Key key(record.dataset, record.chunk);
         const bool known =
             checked ? record.dataset < chunks.size() && record.chunk < chunks[record.dataset]
                     : datasets.empty() || record.dataset < datasets.size();
         if (!known || chosen.count(key) != 0) continue;
-        auto intact = is_intact(file, record);
+        auto intact = trusted && times[key] == 1 ? Result<bool>(true) : is_intact(file, record);
         if (!intact.ok()) return intact.status();
         if (*intact) chosen.emplace(key, record);
     }
@@ -139,7 +144,7 @@ void note_begun(const RegionHeader& header, const DumpManifest& manifest, bool c
 
 /// @param begun  null: what is committed need not be looked at.
 Result<Candidates> find_candidates(base::File& file, const RunId& run, const Committed& committed,
-                                   std::uint64_t file_bytes, Begun* begun) {
+                                   std::uint64_t file_bytes, bool trusted, Begun* begun) {
     auto regions = scan_regions(file, run, file_bytes);
     if (!regions.ok()) return regions.status();
     Candidates out;
@@ -162,7 +167,7 @@ Result<Candidates> find_candidates(base::File& file, const RunId& run, const Com
             candidate.manifest = std::move(*manifest);
     }
     for (auto& [dump, candidate] : out)
-        if (Status s = choose_blocks(file, blocks[dump], candidate); !s.ok()) return s;
+        if (Status s = choose_blocks(file, blocks[dump], trusted, candidate); !s.ok()) return s;
     return out;
 }
 
@@ -258,7 +263,13 @@ void note_finished(const Candidate& candidate, RecoverReport& report) {
     report.finished_iterations.push_back(candidate.manifest->iteration);
 }
 
-enum class How : std::uint8_t { recover, dry_run, only_if_whole };
+/// if_whole: the closed tree's commit, or nothing. in_run: the same by the run itself.
+enum class What : std::uint8_t { recover, dry_run, if_whole, in_run };
+struct How {
+    What what = What::recover;
+    bool durable = true;
+    bool only_if_whole() const { return what == What::if_whole || what == What::in_run; }
+};
 
 /// The commit that the application would have made. What HDF5 refuses is dropped.
 Status finish_closed(SharedFile& shared, const ClosedTree& tree, Candidates& candidates,
@@ -269,12 +280,12 @@ Status finish_closed(SharedFile& shared, const ClosedTree& tree, Candidates& can
     auto image = build_closed(shared, tree, dumps, regions_end);
     const bool refused =
         !image.ok() && (is_refusal(image.status()) || image.status().code() == StatusCode::corrupt);
-    if (!image.ok() && (!refused || how == How::only_if_whole)) return image.status();
+    if (!image.ok() && (!refused || how.only_if_whole())) return image.status();
     if (refused) {
         for (auto& [dump, candidate] : candidates) candidate.is_closed = false;
         return drop(shared.file(), candidates, report);
     }
-    if (Status s = image->flush(shared); !s.ok()) return s;
+    if (Status s = image->flush(shared, how.durable); !s.ok()) return s;
     for (const auto& [dump, candidate] : candidates)
         if (candidate.is_closed) note_finished(candidate, report);
     return {};
@@ -347,15 +358,15 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     if (!bytes.ok()) return bytes.status();
     if (Status s = check_length(*committed, *bytes, path); !s.ok()) return s;
     report.committed_dumps = committed->record.count();
-    auto candidates =
-        find_candidates(*file, run, *committed, *bytes, look != nullptr ? &look->begun : nullptr);
+    auto candidates = find_candidates(*file, run, *committed, *bytes, how.what == What::in_run,
+                                      look != nullptr ? &look->begun : nullptr);
     if (!candidates.ok()) return candidates.status();
     if (look != nullptr) {
         look->begun.has_tree = committed->has_superblock;
         look->begun.record = committed->record;
         if (Status s = look->accept(look->begun); !s.ok()) return s;
     }
-    if (how == How::recover)
+    if (how.what == What::recover || how.what == What::in_run)
         if (Status s = settle_journal(*file, run, false, report, overlay); !s.ok()) return s;
     auto tree = find_closed(*file, run, *committed, *candidates);
     if (!tree.ok()) return tree.status();
@@ -364,15 +375,24 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     if (!marked.ok()) return marked.status();
     report.was_clean = !report.journal_replayed && !report.journal_dropped && candidates->empty() &&
                        *bytes == committed->stored_end && !*marked;
-    if (report.was_clean) return report;
-    if (how == How::dry_run) {
+    if (report.was_clean) {
+        if (how.what == What::in_run)
+            if (Status s = clear_closed_tree(*file); !s.ok()) return s;
+        return report;
+    }
+    if (how.what == What::dry_run) {
         describe(*candidates, report);
         return report;
     }
-    const bool whole = *tree && !report.journal_replayed && !report.journal_dropped &&
-                       std::all_of(candidates->begin(), candidates->end(),
-                                   [](const auto& one) { return one.second.complete(); });
-    if (how == How::only_if_whole && !whole)
+    const bool cut_off = report.journal_replayed || report.journal_dropped;
+    // A commit of the run's own that was cut off is all there was to make.
+    const bool in_run = how.what == What::in_run;
+    const bool finished = in_run && report.journal_replayed && candidates->empty();
+    const bool whole =
+        finished || (*tree && (in_run || !cut_off) &&
+                     std::all_of(candidates->begin(), candidates->end(),
+                                 [](const auto& one) { return one.second.complete(); }));
+    if (how.only_if_whole() && !whole)
         return Status{StatusCode::cancelled, path + ": not all of it lies in the file"};
     if (*bytes < k_first_region_address)  // killed while the file was made
         if (Status s = file->truncate(k_first_region_address); !s.ok()) return s;
@@ -384,9 +404,10 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
     if (Status s = drop(*file, *candidates, report); !s.ok()) return s;
     if (Status s = finish(shared, *committed, *tree, *candidates, how, report); !s.ok()) return s;
     if (Status s = file->truncate(committed->stored_end); !s.ok()) return s;
-    if (Status s = file->sync(); !s.ok()) return s;
+    if (how.durable)
+        if (Status s = file->sync(); !s.ok()) return s;
     // Last: whoever waits for the file waits for this.
-    if (*tree)
+    if (*tree || finished)
         if (Status s = clear_closed_tree(*file); !s.ok()) return s;
     return report;
 }
@@ -414,7 +435,7 @@ Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string
                                 const AcceptRoot& accept, RecoverReport& report,
                                 const Look* look = nullptr) try {
     using Mode = base::FileSystem::Mode;
-    auto opened = file_system.open(path, how == How::dry_run ? Mode::read : Mode::read_write);
+    auto opened = file_system.open(path, how.what == What::dry_run ? Mode::read : Mode::read_write);
     if (!opened.ok()) return opened.status();
     std::shared_ptr<base::File> file = std::move(*opened);
     if (const Status status = file->lock(true); !status.ok())
@@ -438,7 +459,7 @@ Result<SharedFile> recover_file(base::FileSystem& file_system, const std::string
 Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& path,
                               bool dry_run) {
     RecoverReport report;
-    const How how = dry_run ? How::dry_run : How::recover;
+    const How how{dry_run ? What::dry_run : What::recover};
     const auto file = recover_file(file_system, path, how, {}, report);
     if (!file.ok()) return file.status();
     return report;
@@ -446,13 +467,22 @@ Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& 
 
 Status finish_if_whole(base::FileSystem& file_system, const std::string& path) {
     RecoverReport report;
-    return recover_file(file_system, path, How::only_if_whole, {}, report).status();
+    return recover_file(file_system, path, {What::if_whole}, {}, report).status();
+}
+
+Status complete_closed(const SharedFile& file, bool durable) try {
+    return recover_locked(file.keep(), file.path(), file.run(), {What::in_run, durable}, nullptr)
+        .status();
+} catch (const std::bad_alloc&) {
+    return {StatusCode::no_space, file.path() + ": out of memory while completing it"};
+} catch (const std::exception& error) {
+    return {StatusCode::internal, file.path() + ": " + error.what()};
 }
 
 Result<SharedFile> recover_and_open(base::FileSystem& file_system, const std::string& path,
                                     const AcceptRoot& accept) {
     RecoverReport report;
-    auto file = recover_file(file_system, path, How::recover, accept, report);
+    auto file = recover_file(file_system, path, {What::recover}, accept, report);
     // Down to the shared lock on the same file, on Linux's own file systems in one step. Where it
     // is not, or where there are no locks, nobody tells two such openers apart.
     if (file.ok())
@@ -464,7 +494,7 @@ Result<Recovered> recover_and_keep(base::FileSystem& file_system, const std::str
                                    const std::function<Status(const Begun&)>& accept) {
     Recovered out;
     const Look look{accept, out.begun};
-    auto file = recover_file(file_system, path, How::recover, {}, out.report, &look);
+    auto file = recover_file(file_system, path, {What::recover}, {}, out.report, &look);
     if (!file.ok()) return file.status();
     out.file = std::move(*file);
     return out;

@@ -7,7 +7,7 @@
 // | make, find, keep           | no         | no           |
 // | write, read                | no         | no           |
 // | hand_over, flush           | yes        | yes          |
-// | pause, close               | yes        | yes          |
+// | pause, close, close_completed | yes     | yes          |
 // | go_on, finished            | no         | no           |
 //
 // Invariants:
@@ -140,6 +140,8 @@ class BlockIo {
     Status go_on();
     bool finished() const { return writer_->finished(); }
     Status close(const NativeObject& through, const Status& mine);
+    /// The same after a pause if the file has been completed meanwhile. On all ranks.
+    Status close_completed() { return writer_->close_completed(); }
     WriterReport report() const { return started() ? writer_->report() : WriterReport{}; }
     std::uint64_t spill_end() const { return writer_->spill_end(); }
     /// Close our own handles of datasets, so that the file can be closed.

@@ -33,6 +33,7 @@
 #include "store/live_image.hpp"
 #include "store/shared_file.hpp"
 #include "vol/closing_line.hpp"
+#include "vol/completer.hpp"
 #include "vol/config.hpp"
 #include "vol/coordinates.hpp"
 #include "vol/file_identity.hpp"
@@ -262,11 +263,17 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     void join_open_files();
     void let_go();
     void leave_uncommitted();
-    Result<bool> put_off(bool unused, bool& last);
-    Result<bool> begin_close(const NativeObject& through, Status mine);
+    struct Closing {
+        bool off = false;  ///< the last blocks are left to the lanes
+        bool several_nodes = false;
+    };
+    Result<Closing> put_off(bool unused, bool& last);
+    Result<bool> begin_close(const NativeObject& through, const Closing& closing, Status mine);
     Status write_closed_tree();
+    Hearer begin_completion(bool several_nodes);
+    Result<bool> was_completed();
     Status can_communicate() const;
-    enum class Completed : std::uint8_t { by_close, by_later_call, by_another_process };
+    enum class Completed : std::uint8_t { by_close, by_thread, by_later_call, by_another_process };
     void end_blocks(Completed completed);
     Status fail_for_good(const Status& why);
     void give_up(const Status& why, GivenUp how = GivenUp::lost, bool alone = false);
@@ -281,6 +288,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool was_there_ = false;  ///< it was opened, not created
     bool goes_on_ = false;
     bool offered_ = false;                       ///< its lock was given up: others may complete it
+    Hearer hearer_;                              ///< of a pending file; the same on all ranks
+    std::shared_ptr<Completion> completion_;     ///< on the rank that commits, if there is a hearer
     std::optional<std::uint64_t> closed_after_;  ///< the commit that its closed tree builds on
     std::string name_, path_;
     Durability durability_ = Durability::close;  ///< by path_

@@ -7,11 +7,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/all_ranks.hpp"
 #include "base/file.hpp"
 #include "store/closed_tree.hpp"
 #include "store/in_flight.hpp"
+#include "store/recover.hpp"
 #include "store/region_format.hpp"
 #include "store/region_writer.hpp"
 #include "vol/agree.hpp"
@@ -45,7 +47,8 @@ void CapturedFile::end_blocks(Completed completed) {
     losses::forget(this);
     // Nothing is in flight any more. If it stays, the next opening looks once too often. The mark
     // is gone with the commit, if there was one left to make.
-    if (communicator_->rank() == 0 && completed != Completed::by_another_process) {
+    const bool by_us = completed == Completed::by_close || completed == Completed::by_later_call;
+    if (communicator_->rank() == 0 && by_us) {
         (void)store::unmark_in_flight(shared_file_->file());
         (void)store::clear_closed_tree(shared_file_->file());
     }
@@ -55,8 +58,9 @@ void CapturedFile::end_blocks(Completed completed) {
 
 /// Objects that were left open, and what of the runtime is still there, may differ from rank to
 /// rank: the answer must not. `last`, which becomes the same too: nothing uses the file any more.
-Result<bool> CapturedFile::put_off(bool unused, bool& last) {
+Result<CapturedFile::Closing> CapturedFile::put_off(bool unused, bool& last) {
     struct Vote {
+        std::uint64_t node;
         std::uint8_t last, unused, may, waiting;
     };
     // Decision D38: what one process makes and closes is there for all; what it opens again for
@@ -64,16 +68,20 @@ Result<bool> CapturedFile::put_off(bool unused, bool& last) {
     const bool for_itself = was_there_ && !is_passed_on(run());
     const bool may = durability_ == Durability::close && (!alone_ || for_itself) &&
                      !members_.empty() && may_put_off();
-    const Vote mine{last, unused, may, blocks_->anything_pending_here()};
+    static const std::uint64_t node = message::node_number();
+    const Vote mine{node, last, unused, may, blocks_->anything_pending_here()};
     const auto all = base::from_all(*communicator_, mine);
     if (!all.ok()) return all.status();
     bool off = true, waiting = false;
+    Closing closing;
     for (const Vote& vote : *all) {
+        closing.several_nodes |= vote.node == 0 || vote.node != all->front().node;
         last = last && vote.last != 0;
         off = off && vote.unused != 0 && vote.may != 0;
         waiting = waiting || vote.waiting != 0;
     }
-    return off && waiting;
+    closing.off = off && waiting;
+    return closing;
 }
 
 /// What `recover` needs to make the commit if the run dies before it does. Rank 0.
@@ -94,8 +102,18 @@ Status CapturedFile::write_closed_tree() {
     return {};
 }
 
+/// Rank 0: from now on ranks may tell that their blocks lie in the file.
+Hearer CapturedFile::begin_completion(bool several_nodes) {
+    const auto unlock = [file = shared_file_->keep()] { file->unlock(); };
+    completion_ = completer::begin(
+        {*shared_file_, ranks(), durability_ == Durability::durable, unlock}, several_nodes);
+    if (completion_ == nullptr) return {};
+    return {completer::address(), completion_->number()};
+}
+
 /// @return  false: it was not possible after all, and nothing is lost. The same on all ranks.
-Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine) {
+Result<bool> CapturedFile::begin_close(const NativeObject& through, const Closing& closing,
+                                       Status mine) {
     if (mine.ok()) mine = write_raw();
     pending_bytes_ = blocks_->held_bytes();
     const Status begun = blocks_->pause(through, mine);
@@ -110,7 +128,9 @@ Result<bool> CapturedFile::begin_close(const NativeObject& through, Status mine)
     if (mine.ok() && communicator_->rank() == 0) (void)write_closed_tree();
     // Trap 11: a file that was committed before opens, and lacks what the lanes are at.
     if (mine.ok() && communicator_->rank() == 0) mine = store::mark_in_flight(*shared_file_);
-    return tell(*communicator_, {}, mine).ok();
+    hearer_ = {};
+    if (mine.ok() && closed_after_) hearer_ = begin_completion(closing.several_nodes);
+    return tell(*communicator_, std::as_writable_bytes(std::span(&hearer_, 1)), mine).ok();
 }
 
 Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long references) {
@@ -136,8 +156,8 @@ Result<CapturedFile::Ended> CapturedFile::end(const Object& file, long reference
     if (all.ok() && have) {
         const auto agreed = put_off(unused, last);
         all = agreed.status();
-        if (all.ok() && *agreed) {
-            const auto begun = begin_close(through, mine);
+        if (all.ok() && agreed->off) {
+            const auto begun = begin_close(through, *agreed, mine);
             all = begun.status();
             off = all.ok() && *begun;
         }
@@ -166,6 +186,7 @@ bool CapturedFile::may_go_on(const std::string& name, hid_t access) const {
 }
 
 bool CapturedFile::take_back() {
+    if (completion_ != nullptr) return completion_->take_back();
     offered_ = offered_ || blocks_->take_back_call();
     return !offered_;
 }
@@ -174,7 +195,17 @@ void CapturedFile::stay_pending() {
     blocks_->forget_types();
     losses::set_pending(this, blocks_->uncommitted(),
                         [blocks = blocks_.get()] { return blocks->has_written_all(); });
-    if (alone_ && closed_after_) blocks_->when_written([this] { shared_file_->file().unlock(); });
+    const auto give_up_lock = [file = shared_file_->keep()] { file->unlock(); };
+    if (completion_ != nullptr)
+        blocks_->when_written([to = completion_, rank = rank()] { to->heard(rank); });
+    else if (hearer_.number != 0)
+        blocks_->when_written([to = hearer_, rank = rank(), give_up_lock] {
+            // If it is not heard, the next call completes the file.
+            (void)message::tell(to.address, {to.number, static_cast<std::uint64_t>(rank)});
+            give_up_lock();
+        });
+    else if (alone_ && closed_after_)
+        blocks_->when_written(give_up_lock);
 }
 
 /// What lies behind all that is reserved was for `recover` alone, and other things come there. The
@@ -190,6 +221,8 @@ Status CapturedFile::cut_closed_tree() {
 }
 
 Result<void*> CapturedFile::go_on() {
+    completion_.reset();
+    hearer_ = {};
     Status status = blocks_->go_on();
     if (status.ok()) status = cut_closed_tree();
     if (!status.ok()) return status.with_context(name_);
@@ -205,7 +238,9 @@ std::uint64_t CapturedFile::held_bytes() const {
     return blocks_ == nullptr ? 0 : blocks_->held_bytes();
 }
 
-bool CapturedFile::finished() const { return blocks_->finished(); }
+bool CapturedFile::finished() const {
+    return blocks_->finished() && (completion_ == nullptr || !completion_->at_work());
+}
 
 /// After its lock was given up: has nobody completed or replaced it? Then it is locked again. Only
 /// what lies in the file says that it was; what cannot be read is an error.
@@ -238,22 +273,47 @@ void CapturedFile::abandon(const Status& why) {
     give_up(why, written ? GivenUp::for_recover : GivenUp::lost, !written);
 }
 
+/// Has the thread made the commit? Then nothing is left to commit. If its commit failed, it is
+/// tried once more, by the application's HDF5. Collective; the same on all ranks.
+Result<bool> CapturedFile::was_completed() {
+    if (hearer_.number == 0) return false;
+    std::array<std::byte, 1> completed{};
+    Status mine;
+    if (completion_ != nullptr && !completion_->take_back()) {
+        completed[0] = std::byte{1};
+        mine = completion_->outcome();
+        if (!mine.ok())
+            mine = store::complete_closed(*shared_file_, durability_ == Durability::durable);
+    }
+    if (Status all = tell(*communicator_, completed, mine); !all.ok()) return all;
+    return completed[0] != std::byte{0};
+}
+
 Status CapturedFile::complete() {
     const KeepErrors keep;
     const LibraryState state;
     const NativeObject through{kept_, H5I_FILE};
     Status all = can_communicate();
-    bool ours = true;
-    if (all.ok() && alone_ && !take_back()) {
+    bool ours = true, completed = false;
+    if (all.ok()) {
+        const auto was = was_completed();
+        all = was.status();
+        completed = was.ok() && *was;
+    }
+    if (all.ok() && completed) {
+        all = blocks_->close_completed().with_context(name_);
+    } else if (all.ok() && alone_ && completion_ == nullptr && !take_back()) {
         const auto still = is_still_ours();
         all = still.status();
         ours = !still.ok() || *still;
         if (!ours) note_passed_on(run());
     }
-    if (all.ok() && ours) all = blocks_->close(through, {}).with_context(name_);
+    if (all.ok() && ours && !completed) all = blocks_->close(through, {}).with_context(name_);
     blocks_->release();
     if (all.ok())
-        end_blocks(ours ? Completed::by_later_call : Completed::by_another_process);
+        end_blocks(completed ? Completed::by_thread
+                   : ours    ? Completed::by_later_call
+                             : Completed::by_another_process);
     else
         (void)fail_for_good(all);
     const herr_t closed =

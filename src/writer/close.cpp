@@ -153,7 +153,19 @@ void Writer::Impl::finish_traces() {
     if (!status.ok()) round.fail_at_first(status.with_context("writing the trace"));
 }
 
-Status Writer::Impl::close() {
+// The lanes are done, and what they found goes to the next file's Writer.
+Status Writer::Impl::take_in_completed() {
+    flights->harvest();
+    if (Status sent = tables.gather_counts(); !sent.ok()) return round.lost(sent);
+    tables.note_new_counts();
+    for_each_ledger([&](ledger::Ledger& one) {
+        one.note_completed();
+        flights->committed({one.book().first_dump(), one.book().committed()});
+    });
+    return round.failed();
+}
+
+Status Writer::Impl::close(bool is_completed) {
     if (Status here = session.check_process(); !here.ok()) return here;
     if (closed) return round.failed();
     const run::Unobserved ours;
@@ -173,7 +185,9 @@ Status Writer::Impl::close() {
     intake->close();
     executor->set_draining(true);
     if (!round.comm_failed())
-        (void)together([&] { return finishing_rounds({true}, std::move(left)); });
+        (void)together([&] {
+            return is_completed ? take_in_completed() : finishing_rounds({true}, std::move(left));
+        });
     if (tree->serves_next_file() && round.failed().ok())
         (void)together([this] { return tables.agree(); });
     if_memory_allows([&] { session.notice_service(); });

@@ -168,7 +168,8 @@ struct Writer::Impl {
                      std::vector<Commit>& commits, bool& any);
     Status finish_by(double seconds);
     Status none_is_missing();
-    Status close();
+    Status take_in_completed();
+    Status close(bool is_completed = false);
     /// The trace is written as the run goes, from now on.
     void begin_trace();
     std::vector<const base::TraceLane*> traced_lanes() const;

@@ -274,6 +274,11 @@ Status OpenWriter::close() {
     return status.ok() ? closed : status;
 }
 
+Status OpenWriter::close_completed() {
+    if (Status here = impl_->session.check_process(); !here.ok()) return here;
+    return impl_->close(true);
+}
+
 std::uint64_t OpenWriter::committed_dumps() const { return impl_->ledger->book().committed(); }
 // An iteration has the number of its dump: next_round().
 bool OpenWriter::released(std::uint64_t dump) const {

@@ -149,6 +149,9 @@ class OpenWriter {
     bool finished() const;
     /// Finishes everything and commits. Returns the first error; further calls return it again.
     Status close();
+    /// The same after a pause, if the file has been completed meanwhile from what lies in it
+    /// (store::complete_closed): there is nothing left to commit. On all ranks.
+    Status close_completed();
 
     /// Dumps before this number are committed, as agreed at the last collective call.
     std::uint64_t committed_dumps() const;

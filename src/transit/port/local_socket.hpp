@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "caesura/base.hpp"
-#include "transit/port/descriptor.hpp"
 
 namespace caesura::transit {
+
+using base::Descriptor;
 
 /// Who is at the other end, as the kernel says.
 struct Credentials {

@@ -10,11 +10,14 @@
 #include <cstring>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/invalid.hpp"
 #include "base/little_endian.hpp"
-#include "transit/port/descriptor.hpp"
 
 namespace caesura::transit {
+
+using base::Descriptor;
+
 namespace {
 
 const unsigned char* raw(const std::byte* bytes) {

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace caesura::transit {
+namespace caesura::base {
 
 class Descriptor {
   public:
@@ -30,4 +30,4 @@ class Descriptor {
     int descriptor_ = -1;
 };
 
-}  // namespace caesura::transit
+}  // namespace caesura::base
