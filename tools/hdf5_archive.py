@@ -133,15 +133,6 @@ def build(key: str) -> Path:
     return target
 
 
-def known() -> Path | None:
-    """The same if it has been built already."""
-    try:
-        target = hdf5.cache() / f"archive-{build_key()}"
-    except (OSError, RuntimeError):
-        return None
-    return target if target.exists() else None
-
-
 def ensure() -> Path | None:
     """The prefix with libhdf5.a, built if need be; None, and why is said, where it cannot be."""
     try:

@@ -111,7 +111,7 @@ def cmake_arguments(sanitize: str, connector: bool) -> list[str]:
     root = hdf5.ensure() if connector else hdf5.known()
     # Not by default yet: the tests of the connector have not been run with it.
     wanted = root and os.environ.get("CAESURA_COMPLETION")
-    hidden = (hdf5_archive.ensure() if connector else hdf5_archive.known()) if wanted else None
+    hidden = hdf5_archive.ensure() if wanted else None
     return [*arguments, f"-DHDF5_VOL_ROOT={root or ''}", f"-DHDF5_HIDDEN_ROOT={hidden or ''}"]
 
 

@@ -19,8 +19,6 @@ struct Address {
     std::array<std::uint8_t, 16> name{};  ///< of the local socket
     std::uint16_t port = 0;               ///< 0: heard on this node alone
     std::array<Host, 4> hosts{};
-    /// false: this process hears nothing.
-    bool is_there() const { return key != std::array<std::uint8_t, 32>{}; }
 };
 
 /// A number that is the same for the processes of one node (of one network namespace of one

@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <thread>
 #include <vector>
 
+#include "base/no_signals.hpp"
 #include "message/packet.hpp"
 #include "message/socket.hpp"
 
@@ -132,19 +132,13 @@ Result<std::unique_ptr<Listener>> Listener::open(bool beyond_node, Heard heard) 
     randombytes_buf(state->address.name.data(), state->address.name.size());
     if (Status status = state->open_local(); !status.ok()) return status;
     if (beyond_node) state->open_internet();
-    // Signals are the application's: the thread gets none.
-    sigset_t every, before;
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    try {
-        state->thread = std::thread([live = state.get()] { live->loop(); });
-    } catch (const std::system_error&) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (!state->thread.joinable()) return Status{StatusCode::unsupported, "no thread for messages"};
+    const base::NoSignals no_signals;
+    state->thread = std::thread([live = state.get()] { live->loop(); });
     return std::unique_ptr<Listener>(new Listener(std::move(state)));
 } catch (const std::bad_alloc&) {
     return Status{StatusCode::no_space, "out of memory for messages"};
+} catch (const std::system_error&) {
+    return Status{StatusCode::unsupported, "no thread for messages"};
 }
 
 Listener::~Listener() {

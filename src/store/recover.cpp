@@ -118,7 +118,8 @@ Status choose_blocks(base::File& file, std::span<const ChunkRecord> found, bool 
     const bool checked = candidate.manifest && !candidate.is_application();
     using Key = std::pair<std::uint32_t, std::uint64_t>;
     std::map<Key, std::size_t> times;
-    for (const ChunkRecord& record : found) ++times[Key(record.dataset, record.chunk)];
+    if (trusted)
+        for (const ChunkRecord& record : found) ++times[Key(record.dataset, record.chunk)];
     std::map<Key, ChunkRecord> chosen;
     for (const ChunkRecord& record : found) {
         const Key key(record.dataset, record.chunk);

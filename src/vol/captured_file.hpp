@@ -274,6 +274,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Result<bool> was_completed();
     Status can_communicate() const;
     enum class Completed : std::uint8_t { by_close, by_thread, by_later_call, by_another_process };
+    Result<Completed> completed_by();
     void end_blocks(Completed completed);
     Status fail_for_good(const Status& why);
     void give_up(const Status& why, GivenUp how = GivenUp::lost, bool alone = false);

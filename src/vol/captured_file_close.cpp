@@ -186,7 +186,10 @@ bool CapturedFile::may_go_on(const std::string& name, hid_t access) const {
 }
 
 bool CapturedFile::take_back() {
-    if (completion_ != nullptr) return completion_->take_back();
+    if (completion_ != nullptr) {
+        (void)blocks_->take_back_call();  // the lane gets another call at the next close
+        return completion_->take_back();
+    }
     offered_ = offered_ || blocks_->take_back_call();
     return !offered_;
 }
@@ -289,31 +292,37 @@ Result<bool> CapturedFile::was_completed() {
     return completed[0] != std::byte{0};
 }
 
+/// Who has made the last commit, or, as by_later_call, has to make it now. Collective.
+Result<CapturedFile::Completed> CapturedFile::completed_by() {
+    const auto by_thread = was_completed();
+    if (!by_thread.ok()) return by_thread.status();
+    if (*by_thread) return Completed::by_thread;
+    if (!alone_ || completion_ != nullptr || take_back()) return Completed::by_later_call;
+    const auto still = is_still_ours();
+    if (!still.ok()) return still.status();
+    if (*still) return Completed::by_later_call;
+    note_passed_on(run());
+    return Completed::by_another_process;
+}
+
 Status CapturedFile::complete() {
     const KeepErrors keep;
     const LibraryState state;
     const NativeObject through{kept_, H5I_FILE};
     Status all = can_communicate();
-    bool ours = true, completed = false;
+    auto by = Completed::by_later_call;
     if (all.ok()) {
-        const auto was = was_completed();
-        all = was.status();
-        completed = was.ok() && *was;
+        const auto found = completed_by();
+        all = found.status();
+        if (found.ok()) by = *found;
     }
-    if (all.ok() && completed) {
+    if (all.ok() && by == Completed::by_thread)
         all = blocks_->close_completed().with_context(name_);
-    } else if (all.ok() && alone_ && completion_ == nullptr && !take_back()) {
-        const auto still = is_still_ours();
-        all = still.status();
-        ours = !still.ok() || *still;
-        if (!ours) note_passed_on(run());
-    }
-    if (all.ok() && ours && !completed) all = blocks_->close(through, {}).with_context(name_);
+    else if (all.ok() && by == Completed::by_later_call)
+        all = blocks_->close(through, {}).with_context(name_);
     blocks_->release();
     if (all.ok())
-        end_blocks(completed ? Completed::by_thread
-                   : ours    ? Completed::by_later_call
-                             : Completed::by_another_process);
+        end_blocks(by);
     else
         (void)fail_for_good(all);
     const herr_t closed =

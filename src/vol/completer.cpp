@@ -2,11 +2,11 @@
 
 #include <dlfcn.h>
 
-#include <csignal>
 #include <cstring>
 #include <map>
 #include <mutex>
 
+#include "base/no_signals.hpp"
 #include "completion/entry.hpp"
 #include "vol/shutdown.hpp"
 
@@ -58,20 +58,10 @@ class Completer {
     void give(Completion& completion) { thread_->give(completion); }
 
   private:
-    /// Signals are the application's: the thread gets none.
     bool start(bool several, bool beyond_node) try {
         if (entry() == nullptr || is_forked()) return false;
-        if (thread_ == nullptr) {
-            sigset_t every, before;
-            sigfillset(&every);
-            pthread_sigmask(SIG_SETMASK, &every, &before);
-            try {
-                thread_ = std::make_unique<base::HelperThreads>();
-            } catch (const std::exception&) {
-            }
-            pthread_sigmask(SIG_SETMASK, &before, nullptr);
-            if (thread_ == nullptr) return false;
-        }
+        const base::NoSignals no_signals;
+        if (thread_ == nullptr) thread_ = std::make_unique<base::HelperThreads>();
         if (!several || (ear_ && (hears_beyond_ || !beyond_node))) return true;
         auto opened =
             message::Listener::open(beyond_node, [this](const message::News& news) { hear(news); });
@@ -80,7 +70,7 @@ class Completer {
         ear_ = std::move(*opened);
         hears_beyond_ = beyond_node;
         return true;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // no memory, no thread
         return false;
     }
     void hear(const message::News& news) {
@@ -149,8 +139,6 @@ bool Completion::take_back() {
 }
 
 namespace completer {
-
-bool is_there() { return entry() != nullptr; }
 
 std::shared_ptr<Completion> begin(Completion::What what, bool beyond_node) {
     auto completion = std::make_shared<Completion>(std::move(what));

@@ -72,8 +72,6 @@ struct Hearer {
 
 namespace completer {
 
-/// Can files be completed on a thread here? The library is loaded when this is first asked.
-bool is_there();
 /// From now on ranks may tell of it. @param beyond_node  some of them are on other nodes.
 /// @return null if that is not possible. Application's thread.
 std::shared_ptr<Completion> begin(Completion::What what, bool beyond_node);

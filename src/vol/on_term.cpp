@@ -9,6 +9,7 @@
 #include <future>
 #include <thread>
 
+#include "base/no_signals.hpp"
 #include "vol/losses.hpp"
 #include "vol/pending_files.hpp"
 #include "vol/report.hpp"
@@ -106,12 +107,10 @@ void watch_term(const Config& config) {
     g_signal_fd = ::eventfd(0, EFD_CLOEXEC);
     if (g_signal_fd < 0) return;  // as without the setting
     g_watched = ::getpid();
-    // Signals are the application's: this thread gets none.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread(wait_and_end, config.term_s).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    {
+        const base::NoSignals no_signals;
+        std::thread(wait_and_end, config.term_s).detach();
+    }
     struct sigaction action {};
     action.sa_sigaction = caesura_on_term;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
