@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <random>
 #include <thread>
 
@@ -291,6 +292,60 @@ TEST_F(OpenWriterTest, commits_that_end_elsewhere_on_a_rank_do_not_part_the_rank
         require((*writer)->close());
     });
     EXPECT_EQ(testing::read_dataset(path_, "/rho").values, std::vector<double>(64, 2.5));
+}
+
+// Goal: a closed file becomes whole without another call, though its last dumps have no room where
+// it was reserved, and a dump before the last is still at work when the file is closed. It may go
+// on instead, and be closed again, with a dump or without one.
+TEST_F(OpenWriterTest, blocks_of_any_dump_that_overflow_after_a_close_lie_in_the_file) {
+    const DatasetDefinition dataset{.path = "/rho", .dims = {1u << 16}, .chunk = {1u << 14}};
+    std::vector<float> values(dataset.dims[0]);
+    std::mt19937 random(20261129);
+    for (float& value : values) value = static_cast<float>(random()) * 1e-9f;
+    const auto close_and_wait = [](OpenWriter& w) {
+        std::promise<void> written;
+        w.when_written([&] { written.set_value(); });
+        const auto end = written.get_future().wait_for(std::chrono::seconds(60));
+        EXPECT_EQ(end, std::future_status::ready) << "blocks wait for a call";
+        EXPECT_EQ(w.take_back_call(), end == std::future_status::ready);
+    };
+    for (const bool last_is_empty : {false, true}) {
+        testing::run_application(1, [&](auto of_file, auto of_writer) {
+            ApplicationFile file(base::FileSystem::posix(), path_, *of_file, true);
+            WriterOptions options;
+            options.durable = options.planning = false;
+            options.reserve_factor = 0.01;
+            const auto target = file.target(*of_writer);
+            auto writer = OpenWriter::make(target, std::move(of_writer), options, nullptr, {});
+            require(writer.status());
+            OpenWriter& w = **writer;
+            const auto field = w.define(dataset);
+            require(field.status());
+            file.create_dataset(dataset, dataset.dims, w.pipeline(*field));
+            const auto dump = [&] {
+                return w.put(*field, {{0}, dataset.dims}, values.data(), float32);
+            };
+            testing::HeldWorker worker;
+            require(dump());
+            require(w.end());
+            worker.wait_until_held();
+            if (!last_is_empty) require(dump());
+            require(w.pause());
+            w.go_on();
+            if (!last_is_empty) require(dump());
+            require(w.pause());
+            worker.let_go();
+            close_and_wait(w);
+            w.go_on();
+            require(w.pause());
+            close_and_wait(w);
+            EXPECT_GT(w.report().overflow_blocks, 0u);
+            require(w.close());
+        });
+        EXPECT_EQ(testing::broken(std::vector<double>(values.begin(), values.end()),
+                                  testing::read_dataset(path_, "/rho").values, 0.0),
+                  "");
+    }
 }
 
 // Goal: what was lent is not free as soon as it is committed: a worker without CPU time may still

@@ -12,7 +12,7 @@
 #pragma once
 
 #include <functional>
-#include <set>
+#include <map>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -170,8 +170,8 @@ class Executor {
         enum class State : std::uint8_t { none, waiting, running, called };
         std::function<void()> call;
         std::atomic<State> state{State::none};
-        /// Of the write lane alone: dumps of which a block has overflowed and is to come again.
-        std::set<std::uint64_t> not_whole;
+        /// Of the write lane alone: of dumps whose blocks are to come again, by number.
+        std::map<std::uint64_t, std::shared_ptr<Overflow>> not_whole;
     };
     /// The standby thread's own: kept for their memory.
     struct StandbyWork {

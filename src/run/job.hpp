@@ -111,6 +111,15 @@ struct Placement {
     std::size_t front_bytes = 0, back_bytes = 0;
 };
 
+/// The blocks of a dump that have overflowed; it may outlive the dump. Used by the write lane.
+class Overflow {
+  public:
+    virtual ~Overflow() = default;
+    /// Try to write all of them where they are kept for the commit of a closed file, once or more
+    /// often. @return  do they lie there?
+    virtual bool make_whole() = 0;
+};
+
 /// Where compressed blocks go; the writer implements it over the store. Used by the write lane.
 class Sink {
   public:
@@ -126,8 +135,8 @@ class Sink {
                                                    std::span<std::byte> back) = 0;
     /// After the last block (overflowed ones excepted): make what was written durable.
     virtual Status finish() = 0;
-    /// After finish(): do all blocks lie in the file, also those that have overflowed?
-    virtual bool is_whole() const { return true; }
+    /// After finish(): what has overflowed; null: all blocks have their place in the file.
+    virtual std::shared_ptr<Overflow> overflow() { return nullptr; }
     /// Is whoever the blocks were given to gone, so that they are to be compressed here? From then
     /// on no job's state is changed but by write().
     virtual bool gives_back() const { return false; }

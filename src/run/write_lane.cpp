@@ -78,9 +78,13 @@ bool Executor::take_back_call() {
 // @return  was it called?
 bool Executor::call_after_all() {
     AfterAll::State seen = AfterAll::State::waiting;
-    if (!after_all_.not_whole.empty() ||
-        !after_all_.state.compare_exchange_strong(seen, AfterAll::State::running))
+    if (!after_all_.state.compare_exchange_strong(seen, AfterAll::State::running)) return false;
+    // Room for what has overflowed may have come with the close, after the dump was finished.
+    if (!std::ranges::all_of(after_all_.not_whole,
+                             [](const auto& one) { return one.second->make_whole(); })) {
+        after_all_.state.store(AfterAll::State::waiting, std::memory_order_release);
         return false;
+    }
     after_all_.call();
     after_all_.state.store(AfterAll::State::called, std::memory_order_release);
     return true;
@@ -241,10 +245,10 @@ bool Executor::finish_dump(DumpTask& dump) {
             fail(status);
         return true;
     }
-    if (dump.sink->is_whole())
-        after_all_.not_whole.erase(dump.dump);
+    if (auto overflow = dump.sink->overflow())
+        after_all_.not_whole[dump.dump] = std::move(overflow);
     else
-        after_all_.not_whole.insert(dump.dump);
+        after_all_.not_whole.erase(dump.dump);
     dump.finished_s.store(clock_.now_s(), std::memory_order_relaxed);
     dump.phase.store(DumpPhase::finished, std::memory_order_release);
     dumps_.leave_behind();

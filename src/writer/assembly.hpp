@@ -155,7 +155,6 @@ class Assembly {
         std::uint64_t code = 0;
     };
     std::uint64_t most_bytes() const;
-    void reserve_spill(std::span<const Request> requests);
 
     Parts parts_;
     OpenDump& dump_;

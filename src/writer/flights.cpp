@@ -101,7 +101,8 @@ void Flights::harvest() {
 }
 
 void Flights::harvest_task(Flight& flight, run::DumpTask& task) {
-    const auto& sink = static_cast<const DumpSink&>(*task.sink);
+    auto& sink = static_cast<DumpSink&>(*task.sink);
+    sink.forget_overflow();
     for (const store::ChunkRecord& record : sink.records())
         session_.totals.stored_bytes += record.bytes;
 
@@ -171,6 +172,39 @@ PutSums Flights::uncommitted() const {
         sums.bytes += dump.put_bytes;
     }
     return sums;
+}
+
+std::uint64_t Flights::spill_bytes() {
+    spills_.clear();
+    std::uint64_t bytes = 0;
+    for (const Flight& flight : flights_) {
+        if (flight.task == nullptr || flight.most_bytes == 0) continue;
+        spills_.emplace_back(flight.dump, flight.most_bytes);
+        bytes += flight.most_bytes;
+    }
+    return bytes;
+}
+
+std::uint64_t Flights::place_spills(const ledger::Book& book,
+                                    std::span<const std::uint64_t> of_ranks) {
+    constexpr std::uint64_t k_commit_bytes = std::uint64_t{1} << 20;
+    std::uint64_t all = 0, before = 0;
+    for (std::size_t r = 0; r < of_ranks.size(); ++r) {
+        all += of_ranks[r];
+        if (static_cast<int>(r) < session_.rank) before += of_ranks[r];
+    }
+    const std::uint64_t begin = store::align_up(book.file_end() + 2 * all + k_commit_bytes);
+    session_.spill_begin = begin;
+    session_.spill_end = begin + all;
+    std::uint64_t at = begin + before;
+    for (const auto& [dump, bytes] : spills_) {
+        Flight* const flight = find(dump);
+        if (flight != nullptr && flight->task != nullptr)
+            static_cast<DumpSink&>(*flight->task->sink)
+                .take_spill({session_.rank, dump, at, bytes, 0});
+        at += bytes;
+    }
+    return at;
 }
 
 void Flights::end_spills() {

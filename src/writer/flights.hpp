@@ -38,6 +38,7 @@ struct Flight {
     double handed_over_s = 0.0, max_delay_s = 0.0;
     std::uint64_t put_bytes = 0;  ///< on this rank
     std::uint64_t reserved_bytes = 0;
+    std::uint64_t most_bytes = 0;  ///< that its blocks can take at all
 };
 
 class Flights {
@@ -74,6 +75,15 @@ class Flights {
     /// Dumps that are not known to be.
     PutSums uncommitted() const;
 
+    /// The file is about to be paused: what the blocks of dumps at work may take if they find no
+    /// room.
+    std::uint64_t spill_bytes();
+    /// Room for them, where nothing else is written before the next commit or until the file goes
+    /// on: behind all that ranks may need for blocks that overflow, and for the commit. A hole, as
+    /// a rule, which the commit cuts off.
+    /// @param of_ranks  at least spill_bytes() of each.
+    /// @return  where the rest of this rank's begins.
+    std::uint64_t place_spills(const ledger::Book& book, std::span<const std::uint64_t> of_ranks);
     /// The file, which was paused, goes on: other things come where blocks were spilled.
     void end_spills();
     /// @param ledger  null: of any file.
@@ -104,6 +114,7 @@ class Flights {
     Tables& tables_;
     run::Executor& executor_;
     std::deque<Flight> flights_;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> spills_;  ///< dump, most bytes
     struct HandedOver {
         std::uint64_t dump = 0;
         double at_s = 0.0;

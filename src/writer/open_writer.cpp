@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/all_ranks.hpp"
 #include "codec/bound/bound_map.hpp"
 #include "run/hurry.hpp"
 #include "writer/impl.hpp"
@@ -231,12 +232,22 @@ Status OpenWriter::flush(const Status& mine) {
     return status.ok() ? finished : status;
 }
 
+Status OpenWriter::place_spills() {
+    const auto all = base::from_all(*impl_->session.comm, impl_->flights->spill_bytes());
+    if (!all.ok()) return impl_->round.lost(all.status());
+    if (std::any_of(all->begin(), all->end(), [](std::uint64_t bytes) { return bytes > 0; }))
+        (void)impl_->flights->place_spills(impl_->ledger->book(), *all);
+    return {};
+}
+
 Status OpenWriter::pause(const Status& mine) {
     if (Status here = impl_->session.check_process(); !here.ok()) return here;
     if (impl_->ending) return impl_->round.failed();
     impl_->session.is_last_dump = true;
-    const Status status = end(mine);
+    Status status = end(mine);
     impl_->session.is_last_dump = false;
+    // There was no dump that asked for room for those before, too.
+    if (status.ok() && impl_->session.spill_end == 0) status = place_spills();
     // A commit of earlier dumps, made after the place was chosen, may have needed more than that.
     if (impl_->session.spill_begin < impl_->ledger->book().file_end()) impl_->flights->end_spills();
     impl_->ending = true;

@@ -176,6 +176,7 @@ class OpenWriter {
 
   private:
     explicit OpenWriter(std::unique_ptr<Writer::Impl> impl);
+    Status place_spills();
     std::unique_ptr<Writer::Impl> impl_;
 };
 

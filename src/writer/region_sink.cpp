@@ -1,7 +1,6 @@
 #include "writer/region_sink.hpp"
 
 #include <algorithm>
-#include <thread>
 
 #include "base/file.hpp"
 #include "store/region_writer.hpp"
@@ -12,7 +11,8 @@ std::uint64_t block_overhead_bytes() {
     return store::region_overhead_bytes(1, 0) - store::region_overhead_bytes(0, 0);
 }
 
-RegionSink::RegionSink(SinkOrder order) : file_(order.file), durable_(order.durable) {
+RegionSink::RegionSink(SinkOrder order)
+    : file_(order.file), spill_(std::make_shared<Spill>(file_)), durable_(order.durable) {
     const std::size_t n = order.places.size();
     if (!order.manifest.empty() && order.manifest_region < n)
         manifest_region_ = order.manifest_region;
@@ -22,9 +22,7 @@ RegionSink::RegionSink(SinkOrder order) : file_(order.file), durable_(order.dura
                               i == manifest_region_ ? order.manifest : std::string(),
                               last ? std::move(order.slots) : std::vector<std::uint64_t>());
     }
-    if (!order.spill) return;
-    spill_.emplace(file_, *order.spill, std::string());
-    spill_use_ = SpillUse::free;
+    if (order.spill) spill_->take(*order.spill);
 }
 
 // `taken`: bytes of each region that blocks of this batch will take.
@@ -46,27 +44,6 @@ std::optional<std::size_t> RegionSink::place_for(const run::Job& job,
     return best;
 }
 
-void RegionSink::spill(const run::Job& job) {
-    overflowed_ = true;
-    SpillUse free = SpillUse::free;
-    if (!spill_use_.compare_exchange_strong(free, SpillUse::busy)) return;
-    const store::BlockView block{job.dataset, job.filter_mask, job.chunk, job.stored.bytes(), 0};
-    std::vector<store::ChunkRecord> not_its_place;
-    const bool written =
-        job.stored.size() <= spill_->free_bytes() && spill_->write({&block, 1}, not_its_place).ok();
-    spill_use_ = written ? SpillUse::free : SpillUse::ended;
-}
-
-// A block at most is being written: the write lane is at normal priority.
-void RegionSink::end_spill() {
-    for (;;) {
-        SpillUse free = SpillUse::free;
-        if (spill_use_.compare_exchange_strong(free, SpillUse::ended)) return;
-        if (free == SpillUse::ended) return;
-        std::this_thread::yield();
-    }
-}
-
 Status RegionSink::write(std::span<run::Job* const> jobs) {
     struct Batch {
         std::vector<store::BlockView> blocks;
@@ -77,7 +54,7 @@ Status RegionSink::write(std::span<run::Job* const> jobs) {
     for (run::Job* job : jobs) {
         const auto region = place_for(*job, taken);
         if (!region) {
-            spill(*job);
+            spill_->add(*job);
             job->state.store(run::JobState::overflowed, std::memory_order_release);
             continue;
         }
@@ -101,7 +78,7 @@ Result<std::optional<run::Placement>> RegionSink::place(const run::Job& job,
     const std::vector<std::uint64_t> taken(regions_.size(), 0);
     const auto region = place_for(job, taken);
     if (!region) {
-        spill(job);
+        spill_->add(job);
         return std::optional<run::Placement>();
     }
     auto placed = regions_[*region].place(

@@ -6,18 +6,14 @@
 //  - A block goes whole into one region or overflows whole. It goes to the region that was planned
 //    for it (Job::region), else to the smallest free space that holds it; never into the slot of
 //    another block.
-//  - What overflows is written to the spill region too, if there is one: for `recover` alone,
-//  should
-//    the run die before the next collective point. That it fails is no error: nothing is lost by
-//    it.
+//  - What overflows is written to the spill region too, if there is one (spill.hpp).
 //  - A region that got neither a block nor the manifest is not touched: all of it comes back.
 #pragma once
-
-#include <atomic>
 
 #include "run/job.hpp"
 #include "store/region_writer.hpp"
 #include "writer/reservation.hpp"
+#include "writer/spill.hpp"
 
 namespace caesura::writer {
 
@@ -47,6 +43,11 @@ class DumpSink : public run::Sink {
     /// Something else may be written from now on where blocks were spilled. Application's thread,
     /// while the write lane is at work.
     virtual void end_spill() = 0;
+    /// From now on blocks that overflow, or have done so, may be spilled there. The same thread,
+    /// before the dump is handed over or after end_spill().
+    virtual void take_spill(const store::RegionWriter::Place& /*room*/) {}
+    /// Blocks that have overflowed are somewhere else from now on. The same thread.
+    virtual void forget_overflow() {}
     virtual const std::vector<store::ChunkRecord>& records() const = 0;
     /// What is unused of the regions.
     virtual std::vector<Extent> tails() const = 0;
@@ -64,9 +65,13 @@ class RegionSink final : public DumpSink {
     Result<std::optional<run::Placement>> place(const run::Job& job, std::span<std::byte> front,
                                                 std::span<std::byte> back) override;
     Status finish() override;
-    bool is_whole() const override { return !overflowed_ || spill_use_ == SpillUse::free; }
+    std::shared_ptr<run::Overflow> overflow() override {
+        return spill_->make_whole() ? nullptr : spill_;
+    }
 
-    void end_spill() override;
+    void end_spill() override { spill_->end(); }
+    void take_spill(const store::RegionWriter::Place& room) override { spill_->take(room); }
+    void forget_overflow() override { spill_->end(); }
     const std::vector<store::ChunkRecord>& records() const override { return records_; }
     std::vector<Extent> tails() const override;
     std::uint64_t used_end() const override;
@@ -75,14 +80,9 @@ class RegionSink final : public DumpSink {
     std::optional<std::size_t> place_for(const run::Job& job,
                                          std::span<const std::uint64_t> taken) const;
 
-    void spill(const run::Job& job);
-
     store::SharedFile& file_;
     std::vector<store::RegionWriter> regions_;
-    std::optional<store::RegionWriter> spill_;
-    enum class SpillUse : std::uint8_t { ended, free, busy };
-    std::atomic<SpillUse> spill_use_{SpillUse::ended};
-    bool overflowed_ = false;
+    const std::shared_ptr<Spill> spill_;
     std::optional<std::size_t> manifest_region_;
     bool durable_;
     std::vector<store::ChunkRecord> records_;

@@ -302,24 +302,6 @@ std::uint64_t Assembly::most_bytes() const {
     return store::align_up(bytes);
 }
 
-// Nothing is to be written there before the dump is committed, or the file goes on: behind what all
-// ranks may need for blocks that overflowed, and for the commit. A hole, as a rule, which the
-// commit cuts off.
-void Assembly::reserve_spill(std::span<const Request> requests) {
-    constexpr std::uint64_t k_commit_bytes = std::uint64_t{1} << 20;
-    std::uint64_t all = 0, before = 0;
-    for (std::size_t r = 0; r < requests.size(); ++r) {
-        all += requests[r].most_bytes;
-        if (static_cast<int>(r) < rank_) before += requests[r].most_bytes;
-    }
-    const std::uint64_t begin =
-        store::align_up(parts_.ledger.book().file_end() + 2 * all + k_commit_bytes);
-    spill_ = {rank_, parts_.ledger.book().next_dump(), begin + before,
-              requests[static_cast<std::size_t>(rank_)].most_bytes, 0};
-    parts_.session.spill_begin = begin;
-    parts_.session.spill_end = begin + all;
-}
-
 void Assembly::submit(const ledger::Extent& fresh) {
     const std::uint64_t dump = parts_.ledger.book().next_dump();
     Flight flight;
@@ -342,6 +324,7 @@ void Assembly::submit(const ledger::Extent& fresh) {
     std::vector<ledger::Extent> extents = std::move(reservation_.kept);
     extents.push_back(fresh);
     for (const ledger::Extent& extent : extents) flight.reserved_bytes += extent.bytes;
+    flight.most_bytes = most_bytes();
     SinkOrder order{parts_.ledger.file(),
                     parts_.ledger.begin(std::move(manifest_), extents),
                     manifest_text_,
@@ -415,9 +398,12 @@ Status Assembly::run(bool boxes_changed) {
         if (mine.ok()) mine = moved;
     }
     if (mine.ok()) mine = make_task();
-    const auto requests = base::from_all(
-        *parts_.session.comm, Request{reservation_.fresh_bytes, mine.ok() ? most_bytes() : 0,
-                                      static_cast<std::uint64_t>(mine.code())});
+    const std::uint64_t earlier_bytes =
+        parts_.session.is_last_dump ? parts_.flights.spill_bytes() : 0;
+    const auto requests =
+        base::from_all(*parts_.session.comm, Request{reservation_.fresh_bytes,
+                                                     mine.ok() ? most_bytes() + earlier_bytes : 0,
+                                                     static_cast<std::uint64_t>(mine.code())});
     if (!requests.ok()) return parts_.round.lost(requests.status());
     if (std::any_of(requests->begin(), requests->end(), [](auto& r) { return r.code != 0; })) {
         parts_.ledger.book().give_back(reservation_.kept);
@@ -429,7 +415,12 @@ Status Assembly::run(bool boxes_changed) {
     for (const Request& request : *requests) bytes.push_back(request.bytes);
     const auto fresh = parts_.ledger.reserve(bytes);
     if (!fresh.ok()) return parts_.round.fail(fresh.status());
-    if (parts_.session.is_last_dump) reserve_spill(*requests);
+    if (parts_.session.is_last_dump) {
+        std::vector<std::uint64_t> most;
+        for (const Request& request : *requests) most.push_back(request.most_bytes);
+        spill_ = {rank_, parts_.ledger.book().next_dump(),
+                  parts_.flights.place_spills(parts_.ledger.book(), most), most_bytes(), 0};
+    }
     if (Status status = balance_writes(); !status.ok()) return status;
     plan_jobs();
     submit(*fresh);

@@ -292,6 +292,16 @@ bool RemoteSink::gives_back() const {
     return !finished_.has_value();
 }
 
+std::shared_ptr<run::Overflow> RemoteSink::overflow() {
+    /// The application's next call places what the service has given back.
+    struct AtNextCall final : run::Overflow {
+        bool make_whole() override { return false; }
+    };
+    if (here_) return here_->overflow();
+    if (finished_ && finished_->is_whole) return nullptr;
+    return std::make_shared<AtNextCall>();
+}
+
 void RemoteSink::end_spill() {
     if (!begun_ || client_.is_lost()) return;
     const std::uint64_t request = client_.next_number();

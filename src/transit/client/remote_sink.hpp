@@ -29,9 +29,7 @@ class RemoteSink final : public writer::DumpSink {
         return Status(StatusCode::unsupported, "the service writes its blocks itself");
     }
     Status finish() override;
-    bool is_whole() const override {
-        return here_ ? here_->is_whole() : finished_ && finished_->is_whole;
-    }
+    std::shared_ptr<run::Overflow> overflow() override;
     bool gives_back() const override;
     void end_spill() override;
     const std::vector<store::ChunkRecord>& records() const override {

@@ -114,7 +114,7 @@ void ServedDump::end_if_over() {
         finished.records = sink_.records();
         finished.tails = sink_.tails();
         finished.used_end = sink_.used_end();
-        finished.is_whole = sink_.is_whole();
+        finished.is_whole = sink_.overflow() == nullptr;
     }
     listener_.ended(*this, std::move(finished));
 }
