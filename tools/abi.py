@@ -25,6 +25,7 @@ LIBRARIES = {
     "libcaesura_parallel": "lib/libcaesura_parallel.so",
     "libcaesura_pmpi": "src/pmpi/libcaesura_pmpi.so",
     "libcaesura_vol": "vol/libcaesura_vol.so",
+    "libcaesura_completion": "vol/caesura/libcaesura_completion.so",
     "libh5caesura": "plugins/libh5caesura.so",
 }
 SAME = {"libcaesura_parallel": "libcaesura"}

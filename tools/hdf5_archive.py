@@ -133,6 +133,15 @@ def build(key: str) -> Path:
     return target
 
 
+def known() -> Path | None:
+    """What ensure() would give without building anything."""
+    try:
+        target = hdf5.cache() / f"archive-{build_key()}"
+    except (OSError, RuntimeError):
+        return None
+    return target if target.exists() else None
+
+
 def ensure() -> Path | None:
     """The prefix with libhdf5.a, built if need be; None, and why is said, where it cannot be."""
     try:

@@ -31,12 +31,15 @@ def of_rooms(sanitize: str) -> list[str]:
     return [f"-DCAESURA_SANITIZE={sanitize}", "-DCAESURA_MPI=OFF", "-DCAESURA_PYTHON=OFF"]
 
 
-def of_vol(sanitize: str, parallel_hdf5: Path | None, stock_filters: Path) -> list[str]:
+def of_vol(
+    sanitize: str, parallel_hdf5: Path | None, archive: Path | None, stock_filters: Path
+) -> list[str]:
     """What CMake is told. Stock tools are not instrumented and load `stock_filters`."""
     return [
         f"-DCAESURA_SANITIZE={sanitize.removesuffix('-vol')}",
         "-DCAESURA_MPI=ON",
         f"-DHDF5_VOL_ROOT={parallel_hdf5 or ''}",
+        f"-DHDF5_HIDDEN_ROOT={archive or ''}",
         f"-DCAESURA_STOCK_FILTERS={stock_filters}",
         # The codec's kernels for one instruction set: its own tests look at the others, and
         # compiling them takes longer than all the rest.

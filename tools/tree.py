@@ -105,13 +105,16 @@ def cmake_arguments(sanitize: str, connector: bool) -> list[str]:
     if sanitize in sanitizers.ROOMS:
         return arguments + sanitizers.of_rooms(sanitize)
     if sanitize:
-        return arguments + sanitizers.of_vol(sanitize, hdf5.ensure(), build_dir() / "plugins")
+        return arguments + sanitizers.of_vol(
+            sanitize, hdf5.ensure(), hdf5_archive.ensure(), build_dir() / "plugins"
+        )
     nanobind = machine.ask_python("import nanobind; print(nanobind.cmake_dir())")
     arguments += ["-DCAESURA_PYTHON=ON", "-DCAESURA_MPI=ON", f"-Dnanobind_DIR={nanobind}"]
     root = hdf5.ensure() if connector else hdf5.known()
-    # Not by default yet: the tests of the connector have not been run with it.
-    wanted = root and os.environ.get("CAESURA_COMPLETION")
-    hidden = hdf5_archive.ensure() if wanted else None
+    # The archive is for the connector alone.
+    hidden = None
+    if root:
+        hidden = hdf5_archive.ensure() if connector else hdf5_archive.known()
     return [*arguments, f"-DHDF5_VOL_ROOT={root or ''}", f"-DHDF5_HIDDEN_ROOT={hidden or ''}"]
 
 

@@ -225,6 +225,10 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool alone() const { return alone_; }
     /// Has this rank's part of a pending file been written? Local.
     bool finished() const;
+    /// Of a pending file: until it has been completed without a call of its ranks. Local.
+    /// Errors: unsupported (nobody does that, or it takes too long), and that of the commit where
+    /// this rank makes it.
+    Status wait_until_completed() const;
     /// Raw bytes of blocks that are not committed. Local.
     std::uint64_t held_bytes() const;
     /// The same of a pending file when it was closed. Local.

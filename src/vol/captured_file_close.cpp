@@ -245,6 +245,22 @@ bool CapturedFile::finished() const {
     return blocks_->finished() && (completion_ == nullptr || !completion_->at_work());
 }
 
+Status CapturedFile::wait_until_completed() const {
+    Patience patience;
+    for (bool waits = hearer_.number != 0; waits; waits = patience.wait()) {
+        const auto closed = store::is_closed(shared_file_->file());
+        if (!closed.ok()) return closed.status();
+        if (!*closed) return {};
+        if (completion_ != nullptr && completion_->has_failed()) return completion_->outcome();
+    }
+    return {StatusCode::unsupported,
+            fmt::format("{}: was closed by {} ranks and is still being written, and not all of "
+                        "these make this call: open it with all of them first, or let H5Fclose "
+                        "wait, with durability = \"durable\" (or \"complete\") in the "
+                        "connector's configuration",
+                        name_, ranks())};
+}
+
 /// After its lock was given up: has nobody completed or replaced it? Then it is locked again. Only
 /// what lies in the file says that it was; what cannot be read is an error.
 Result<bool> CapturedFile::is_still_ours() {

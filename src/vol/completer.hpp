@@ -46,7 +46,9 @@ class Completion final : public base::HelperCall, public std::enable_shared_from
     /// Application's thread. If the commit has not begun, it never will. Else wait for its end.
     /// @return  was it taken back?
     bool take_back();
-    /// After take_back() that said false: what came of the commit.
+    /// Has its commit ended with an error? Any thread.
+    bool has_failed() const { return state_ == State::ended && !outcome_.ok(); }
+    /// After has_failed(), or take_back() that said false: what came of the commit.
     const Status& outcome() const { return outcome_; }
 
   private:

@@ -106,14 +106,10 @@ Status complete_same(const Ranks& callers, const FileIdentity& identity) {
     const std::vector<FilePtr> files = lists().files;
     for (const FilePtr& file : files) {
         if (file->identity() != identity) continue;
-        if (!covers(callers, file->members()))
-            return {StatusCode::unsupported,
-                    fmt::format("{}: was closed by {} ranks and is still being written, and not "
-                                "all of these make this call: open it with all of them first, or "
-                                "let H5Fclose wait, with durability = \"durable\" (or "
-                                "\"complete\") in the connector's configuration",
-                                file->name(), file->members().size())};
-        complete(file);
+        if (covers(callers, file->members()))
+            complete(file);
+        else if (Status status = file->wait_until_completed(); !status.ok())
+            return status;
     }
     return {};
 }

@@ -7,6 +7,8 @@ that took is said, not judged: a step that nobody completes ends the test after 
 
 What the program and its end do afterwards changes no byte of the files.
 
+Without the library that completes files, the program's next call does that: the same files.
+
 With --nodes its two ranks are on two nodes (tests/transit/nodes.py), which only root can make.
 
 Exit status: 0, 1, or 77 if there are no nodes here.
@@ -30,7 +32,7 @@ import h5py
 import numpy as np
 from crash import digest
 from launching import environment, on_ranks, rank_counts
-from nodes import Cable, NotHere
+from nodes import ADDRESSES, Cable, NotHere
 
 PATIENCE_S = 60.0
 BOUND = 1e-3
@@ -100,8 +102,6 @@ def command_on_nodes(cable: Cable, place: Path, words: list[str]) -> list[str]:
     there = " ".join(f"'{word}'" for word in cable.command(1, ["sh", "-c"]))
     agent.write_text(f'#!/bin/sh\nshift\nexec {there} "$*"\n')
     agent.chmod(agent.stat().st_mode | stat.S_IXUSR)
-    from nodes import ADDRESSES
-
     network = f"{ADDRESSES[0].rsplit('.', 1)[0]}.0/24"
     options = ["--host", f"{ADDRESSES[0]}:1,{ADDRESSES[1]}:1", "--map-by", "node"]
     for key, value in {
@@ -115,19 +115,42 @@ def command_on_nodes(cable: Cable, place: Path, words: list[str]) -> list[str]:
     return cable.command(0, [words[0], *options, *words[1:]])
 
 
-def run(options: argparse.Namespace, ranks: int, cable: Cable | None) -> list[str]:
-    """The program in an empty directory, and what is wrong."""
-    place = options.out / f"{ranks}"
+def begin(options: argparse.Namespace, place: Path, connector: Path) -> dict[str, str]:
+    """The variables of a program that is to write into an empty directory."""
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
     toml = place / "run.toml"
     toml.write_text(f"bound = {BOUND}\n")
-    variables = {
-        "HDF5_PLUGIN_PATH": f"{options.connector}:{options.filters}",
+    return {
+        "HDF5_PLUGIN_PATH": f"{connector}:{options.filters}",
         "HDF5_VOL_CONNECTOR": f"caesura config={toml}",
         "VOL_TEST_CONNECTOR": "caesura",
         "VOL_TEST_BOUND": str(BOUND),
     }
+
+
+def run_without(options: argparse.Namespace, ranks: int) -> list[str]:
+    """Nobody completes files; the program is told at once to go on."""
+    place = options.out / f"{ranks}_without"
+    variables = begin(options, place, place)
+    shutil.copy(Path(options.connector) / "libcaesura_vol.so", place)
+    for step in range(len(STEPS)):
+        (place / f"go.{step}").touch()
+    variables["VOL_TEST_NOBODY_COMPLETES"] = "1"
+    started = on_ranks(ranks, options.program, place, variables=variables)
+    command = [options.mpirun, *started]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=300)
+    faults = [] if done.returncode == 0 else [done.stdout + done.stderr]
+    for name, holds in dict(STEPS).items():
+        said = look(options, place / f"{name}.h5", holds) if name else ""
+        faults += [f"without the library, {name}: {said}"] if said else []
+    return faults
+
+
+def run(options: argparse.Namespace, ranks: int, cable: Cable | None) -> list[str]:
+    """The program in an empty directory, and what is wrong."""
+    place = options.out / f"{ranks}"
+    variables = begin(options, place, options.connector)
     started = on_ranks(ranks, options.program, place, variables=variables)
     words = [options.mpirun, *started]
     command = words if cable is None else command_on_nodes(cable, place, words)
@@ -167,7 +190,7 @@ def main() -> int:
                 with Cable() as cable:
                     faults = run(options, ranks, cable)
             else:
-                faults = run(options, ranks, None)
+                faults = [*run(options, ranks, None), *run_without(options, ranks)]
         except NotHere as why:
             print(why)
             return 77

@@ -70,6 +70,7 @@ def tree() -> Path:
     if NIGHTLY:
         root = run(sys.executable, "tools/hdf5.py", "--library", MPICC="mpicc.mpich")
         given["HDF5_VOL_ROOT"] = root.strip()
+        given["HDF5_HIDDEN_ROOT"] = setting(BUILD, "HDF5_HIDDEN_ROOT")
     else:  # nothing that is built is linked to it
         root = run("pkg-config", "--libs-only-L", "hdf5-serial")
         given["HDF5_PARALLEL_ROOT"] = root.strip().removeprefix("-L")

@@ -27,6 +27,13 @@ static void compute_until_told(const char* directory) {
         for (int i = 0; i < 1000000; ++i) sum = sum * 0.999 + i;
 }
 
+/* One rank of several asks for a file that only their next call completes. */
+static void told_to_open_together(void) {
+    if (g_rank == 0 && g_ranks > 1)
+        FAILS_SAYING(H5Fopen(path_of("together"), H5F_ACC_RDONLY, H5P_DEFAULT),
+                     "durability = \"durable\"");
+}
+
 /* Closed, and opened once more before anything can have been written. */
 static void reopened(void) {
     write_file(MPI_COMM_WORLD, "reopened", k_rows, 5.0);
@@ -60,6 +67,7 @@ int main(int argc, char** argv) {
     const char* const directory = argc > 1 ? argv[1] : ".";
     start(&argc, &argv);
     write_file(MPI_COMM_WORLD, "together", k_rows, 1.0);
+    if (getenv("VOL_TEST_NOBODY_COMPLETES")) told_to_open_together();
     compute_until_told(directory);
     write_file(MPI_COMM_WORLD, "before", k_rows, 2.0);
     BY_ONE(rename(path_of("before"), path_of("renamed")));
