@@ -5,9 +5,11 @@
 #include <random>
 
 #include "store/closed_tree.hpp"
+#include "store/faulty_file_system.hpp"
 #include "store/live_fixture.hpp"
 #include "store/recording_file_system.hpp"
 #include "store/recover.hpp"
+#include "store/shared_file_access.hpp"
 
 namespace caesura::store {
 namespace {
@@ -51,6 +53,18 @@ class LiveClosed : public ::testing::Test {
         out.write(reinterpret_cast<const char*>(bytes.data()),
                   static_cast<std::streamsize>(bytes.size()));
         ASSERT_TRUE(out.good());
+    }
+    std::vector<std::byte> left() const {
+        std::ifstream in(path_.str(), std::ios::binary);
+        const std::vector<char> chars{std::istreambuf_iterator<char>(in), {}};
+        const auto bytes = std::as_bytes(std::span(chars));
+        return {bytes.begin(), bytes.end()};
+    }
+    /// As the run that has closed the file opens it.
+    SharedFile opened_by_its_run(base::FileSystem& files) const {
+        auto file = files.open(path_.str(), base::FileSystem::Mode::read_write);
+        require(file.status());
+        return SharedFileAccess::make(path_.str(), closed_run(), std::move(*file));
     }
     void expect_closed_state() {
         EXPECT_EQ(stock_attribute(path_.str(), "/old", "n"), 3);
@@ -175,18 +189,61 @@ TEST_F(LiveClosed, died_inside_any_write_it_is_as_closed_or_as_committed) {
 // Goal: recovery may be killed as well.
 TEST_F(LiveClosed, recovery_killed_anywhere_is_finished_by_the_next) {
     make(true);
-    std::ifstream in(path_.str(), std::ios::binary);
-    const std::vector<char> left{std::istreambuf_iterator<char>(in), {}};
-    const auto bytes = std::as_bytes(std::span(left));
+    const auto bytes = left();
     RecordingFileSystem recorder(base::FileSystem::posix());
     ASSERT_TRUE(recover(recorder, path_.str()).ok());
     const auto operations = recorder.operations();
     ASSERT_GT(operations.size(), 4u);
     for (std::size_t n = 0; n <= operations.size(); ++n) {
         SCOPED_TRACE(n);
-        put(state_after(operations, n, 0, {bytes.begin(), bytes.end()}));
+        put(state_after(operations, n, 0, bytes));
         const auto report = recover(quiet_, path_.str());
         ASSERT_TRUE(report.ok()) << report.status().message();
+        expect_closed_state();
+        expect_clean();
+    }
+}
+
+// Goal: the run itself completes what it has closed, and may be killed at any of its writes.
+TEST_F(LiveClosed, a_run_that_is_killed_while_it_completes_its_file_leaves_it_to_recover) {
+    for (const bool committed : {false, true}) {
+        SCOPED_TRACE(committed);
+        closed_.clear();
+        make(committed);
+        const auto bytes = left();
+        RecordingFileSystem recorder(base::FileSystem::posix());
+        require(complete_closed(opened_by_its_run(recorder), true));
+        expect_closed_state();
+        const auto operations = recorder.operations();
+        ASSERT_GT(operations.size(), 4u);
+        for (std::size_t n = 0; n <= operations.size(); ++n) {
+            SCOPED_TRACE(n);
+            const std::size_t half = n < operations.size() ? operations[n].bytes.size() / 2 : 0;
+            put(state_after(operations, n, half, bytes));
+            const auto report = recover(quiet_, path_.str());
+            ASSERT_TRUE(report.ok()) << report.status().message();
+            expect_closed_state();
+            expect_clean();
+        }
+    }
+}
+
+// Goal: a disk that refuses any one of its writes has an error, and it may be tried again.
+TEST_F(LiveClosed, a_run_whose_disk_was_full_completes_its_file_when_it_is_not) {
+    make(true);
+    const auto bytes = left();
+    for (std::uint64_t n = 0;; ++n) {
+        SCOPED_TRACE(n);
+        put(bytes);
+        FaultyFileSystem faulty(base::FileSystem::posix(), n, FaultyFileSystem::After::works_again);
+        const SharedFile file = opened_by_its_run(faulty);
+        const Status status = complete_closed(file, true);
+        if (!faulty.reached()) {
+            EXPECT_GT(n, 4u);
+            break;
+        }
+        // What is cut off behind the file and cannot be is no loss.
+        if (!status.ok()) require(complete_closed(file, true));
         expect_closed_state();
         expect_clean();
     }

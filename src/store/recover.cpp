@@ -386,9 +386,9 @@ Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std
         return report;
     }
     const bool cut_off = report.journal_replayed || report.journal_dropped;
-    // A commit of the run's own that was cut off is all there was to make.
+    // The run's own commit was cut off, or what comes after it.
     const bool in_run = how.what == What::in_run;
-    const bool finished = in_run && report.journal_replayed && candidates->empty();
+    const bool finished = in_run && !*tree && candidates->empty();
     const bool whole =
         finished || (*tree && (in_run || !cut_off) &&
                      std::all_of(candidates->begin(), candidates->end(),

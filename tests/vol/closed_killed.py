@@ -16,6 +16,9 @@ Then every file is looked at:
   5. of files that all ranks make at most four are on their way: those before are whole before
      `recover`.
 
+With --whole-s nothing says a max_delay, and 1. is replaced: a file that was closed so long before the
+kill is whole before `recover`.
+
 With --large each step closes five files of 49 to 85 MB: all are due at about the same time and take
 much longer together than each would by itself. --codec and --bound say how they are compressed
 (values are then within the bound, not exact), --bandwidth how fast all processes together write:
@@ -138,7 +141,7 @@ class Run:
         """Start as an ordinary user, wait, kill."""
         options, plan = self.options, self.plan
         toml = self.place / "run.toml"
-        text = f"max_delay = {plan.max_delay_s}\n"
+        text = f"max_delay = {plan.max_delay_s}\n" if options.whole_s is None else ""
         if options.term:  # nothing but the signal makes it write
             term_s = HANDLER_TERM_S if options.own_handler else TERM_S
             text = f'max_delay = inf\non_term = "commit"\nterm_s = {term_s}\n'
@@ -263,6 +266,10 @@ class Run:
         dump = int(path.stem[3:])
         delay_s = 0.0 if self.options.term else self.plan.max_delay_s + self.options.slack_s
         due = dump in closed and closed[dump] + delay_s <= self.killed_s
+        late_s = self.options.whole_s
+        whole = late_s is not None and dump in closed and closed[dump] + late_s <= self.killed_s
+        if whole and before != "":
+            self.faults.append(f"{path.name}, closed {late_s} s ago, is not whole: {before}")
         self.due += due
         self.pending += dump in closed and before != ""
         self.whole_before += before == ""
@@ -377,6 +384,7 @@ def main() -> int:
     parser.add_argument("--connector", required=True, help="directory of libcaesura_vol.so")
     parser.add_argument("--filters", required=True, help="directory of libh5caesura.so")
     parser.add_argument("--slack-s", type=float, default=0.0, help="beyond max_delay")
+    parser.add_argument("--whole-s", type=float, help="from then on files are whole by themselves")
     parser.add_argument("--append", action="store_true", help="by one rank, once for each field")
     parser.add_argument("--term", action="store_true", help='SIGTERM, and on_term = "commit"')
     parser.add_argument("--large", action="store_true", help="five files of 49 to 85 MB a step")
