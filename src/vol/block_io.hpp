@@ -141,7 +141,7 @@ class BlockIo {
     bool finished() const { return writer_->finished(); }
     Status close(const NativeObject& through, const Status& mine);
     /// The same after a pause if the file has been completed meanwhile. On all ranks.
-    Status close_completed() { return writer_->close_completed(); }
+    Status close_completed(double since_s) { return writer_->close_completed(since_s); }
     WriterReport report() const { return started() ? writer_->report() : WriterReport{}; }
     std::uint64_t spill_end() const { return writer_->spill_end(); }
     /// Close our own handles of datasets, so that the file can be closed.

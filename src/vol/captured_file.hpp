@@ -225,7 +225,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool alone() const { return alone_; }
     /// Has this rank's part of a pending file been written? Local.
     bool finished() const;
-    /// Of a pending file: until it has been completed without a call of its ranks. Local.
+    /// Of a pending file: has it been completed without a call of its ranks? Any thread.
+    bool is_complete() const;
+    /// The same: until it has been completed without a call of its ranks. Local.
     /// Errors: unsupported (nobody does that, or it takes too long), and that of the commit where
     /// this rank makes it.
     Status wait_until_completed() const;
@@ -236,8 +238,9 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// Commit a pending file and close it natively. Errors: those of lanes and commit; the file
     /// stays as of the commit before, with the mark of a file that is being written.
     Status complete();
-    /// Nobody will complete the pending file: it is told to closing line and report. Local.
-    void abandon(const Status& why);
+    /// No call will complete the pending file. If it is not complete that is told to closing line
+    /// and report. Local. @return  `why`, or nothing if it is complete.
+    Status abandon(const Status& why);
     /// The access list of chunked datasets that are made with the library's default, which is most
     /// of them: made once, as copying a list costs about as much as making a small dataset.
     store::Handle default_access;
@@ -275,14 +278,12 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Result<bool> begin_close(const NativeObject& through, const Closing& closing, Status mine);
     Status write_closed_tree();
     Hearer begin_completion(bool several_nodes);
-    Result<bool> was_completed();
+    Result<std::optional<double>> completed_since();
     Status can_communicate() const;
-    enum class Completed : std::uint8_t { by_close, by_thread, by_later_call, by_another_process };
-    Result<Completed> completed_by();
+    enum class Completed : std::uint8_t { by_close, by_thread, by_later_call };
     void end_blocks(Completed completed);
     Status fail_for_good(const Status& why);
     void give_up(const Status& why, GivenUp how = GivenUp::lost, bool alone = false);
-    Result<bool> is_still_ours();
     Status cut_closed_tree();
 
     std::shared_ptr<Communicator> communicator_;  ///< shared with the Writer of its blocks
@@ -292,10 +293,8 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     bool alone_ = false;
     bool was_there_ = false;  ///< it was opened, not created
     bool goes_on_ = false;
-    bool offered_ = false;                       ///< its lock was given up: others may complete it
-    Hearer hearer_;                              ///< of a pending file; the same on all ranks
-    std::shared_ptr<Completion> completion_;     ///< on the rank that commits, if there is a hearer
-    std::optional<std::uint64_t> closed_after_;  ///< the commit that its closed tree builds on
+    Hearer hearer_;                           ///< of a pending file; the same on all ranks
+    std::shared_ptr<Completion> completion_;  ///< on the rank that commits, if there is a hearer
     std::string name_, path_;
     Durability durability_ = Durability::close;  ///< by path_
     FileIdentity identity_;

@@ -1,13 +1,10 @@
 // How a captured file is closed: at once, or its last blocks are left to the lanes and it is
 // completed by a later call (vol/pending_files.hpp).
 //
-// Invariant: a file that one process has for itself is locked by it while blocks are on their way.
-// Once they lie in the file the lock is given up, and whoever opens the file completes it
-// (vol/other_process.hpp). So before this process goes on with it, it asks whether it still may.
+// Invariant: a file that one process has for itself is locked by it until it is complete.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/all_ranks.hpp"
 #include "base/file.hpp"
@@ -47,8 +44,7 @@ void CapturedFile::end_blocks(Completed completed) {
     losses::forget(this);
     // Nothing is in flight any more. If it stays, the next opening looks once too often. The mark
     // is gone with the commit, if there was one left to make.
-    const bool by_us = completed == Completed::by_close || completed == Completed::by_later_call;
-    if (communicator_->rank() == 0 && by_us) {
+    if (communicator_->rank() == 0 && completed != Completed::by_thread) {
         (void)store::unmark_in_flight(shared_file_->file());
         (void)store::clear_closed_tree(shared_file_->file());
     }
@@ -65,9 +61,9 @@ Result<CapturedFile::Closing> CapturedFile::put_off(bool unused, bool& last) {
     };
     // Decision D38: what one process makes and closes is there for all; what it opens again for
     // writing it will open once more.
-    const bool for_itself = was_there_ && !is_passed_on(run());
-    const bool may = durability_ == Durability::close && (!alone_ || for_itself) &&
-                     !members_.empty() && may_put_off();
+    const bool is_shown = alone_ && (!was_there_ || !completer::is_there());
+    const bool may =
+        durability_ == Durability::close && !is_shown && !members_.empty() && may_put_off();
     static const std::uint64_t node = message::node_number();
     const Vote mine{node, last, unused, may, blocks_->anything_pending_here()};
     const auto all = base::from_all(*communicator_, mine);
@@ -97,9 +93,7 @@ Status CapturedFile::write_closed_tree() {
         store::align_up(std::max(image_->end(), blocks_->spill_end()) + 8 * bytes + k_least_bytes);
     tree->first_dump = ledger_->book().committed();
     tree->dumps_end = ledger_->book().next_dump();
-    if (Status s = store::write_closed_tree(*shared_file_, *tree).status(); !s.ok()) return s;
-    closed_after_ = tree->sequence;
-    return {};
+    return store::write_closed_tree(*shared_file_, *tree).status();
 }
 
 /// Rank 0: from now on ranks may tell that their blocks lie in the file.
@@ -124,12 +118,12 @@ Result<bool> CapturedFile::begin_close(const NativeObject& through, const Closin
                ? store::hdf5_error(StatusCode::internal, name_ + ": flushing the image")
                : Status{};
     // A disk that refuses it has an error for the blocks too: told when they are due.
-    closed_after_.reset();
-    if (mine.ok() && communicator_->rank() == 0) (void)write_closed_tree();
+    const bool commits = communicator_->rank() == 0;
+    const bool can_be_completed = mine.ok() && commits && write_closed_tree().ok();
     // Trap 11: a file that was committed before opens, and lacks what the lanes are at.
-    if (mine.ok() && communicator_->rank() == 0) mine = store::mark_in_flight(*shared_file_);
+    if (mine.ok() && commits) mine = store::mark_in_flight(*shared_file_);
     hearer_ = {};
-    if (mine.ok() && closed_after_) hearer_ = begin_completion(closing.several_nodes);
+    if (mine.ok() && can_be_completed) hearer_ = begin_completion(closing.several_nodes);
     return tell(*communicator_, std::as_writable_bytes(std::span(&hearer_, 1)), mine).ok();
 }
 
@@ -186,35 +180,29 @@ bool CapturedFile::may_go_on(const std::string& name, hid_t access) const {
 }
 
 bool CapturedFile::take_back() {
-    if (completion_ != nullptr) {
-        (void)blocks_->take_back_call();  // the lane gets another call at the next close
-        return completion_->take_back();
-    }
-    offered_ = offered_ || blocks_->take_back_call();
-    return !offered_;
+    (void)blocks_->take_back_call();  // the lane gets another call at the next close
+    return completion_ == nullptr || completion_->take_back();
 }
 
 void CapturedFile::stay_pending() {
     blocks_->forget_types();
-    losses::set_pending(this, blocks_->uncommitted(),
-                        [blocks = blocks_.get()] { return blocks->has_written_all(); });
-    const auto give_up_lock = [file = shared_file_->keep()] { file->unlock(); };
+    losses::set_pending(this, blocks_->uncommitted(), [this] {
+        if (is_complete()) return losses::Progress::complete;
+        return blocks_->has_written_all() ? losses::Progress::written : losses::Progress::begun;
+    });
     if (completion_ != nullptr)
         blocks_->when_written([to = completion_, rank = rank()] { to->heard(rank); });
     else if (hearer_.number != 0)
-        blocks_->when_written([to = hearer_, rank = rank(), give_up_lock] {
+        blocks_->when_written([to = hearer_, rank = rank(), file = shared_file_->keep()] {
             // If it is not heard, the next call completes the file.
             (void)message::tell(to.address, {to.number, static_cast<std::uint64_t>(rank)});
-            give_up_lock();
+            file->unlock();
         });
-    else if (alone_ && closed_after_)
-        blocks_->when_written(give_up_lock);
 }
 
 /// What lies behind all that is reserved was for `recover` alone, and other things come there. The
 /// file stays marked until the next commit: it lacks what had been closed.
 Status CapturedFile::cut_closed_tree() {
-    closed_after_.reset();
     base::File& file = shared_file_->file();
     if (Status status = store::mark_open(*shared_file_); !status.ok()) return status;
     const std::uint64_t end = std::max(image_->end(), ledger_->book().file_end());
@@ -245,12 +233,15 @@ bool CapturedFile::finished() const {
     return blocks_->finished() && (completion_ == nullptr || !completion_->at_work());
 }
 
+bool CapturedFile::is_complete() const {
+    const auto closed = hearer_.number != 0 ? store::is_closed(shared_file_->file()) : true;
+    return closed.ok() && !*closed;
+}
+
 Status CapturedFile::wait_until_completed() const {
     Patience patience;
     for (bool waits = hearer_.number != 0; waits; waits = patience.wait()) {
-        const auto closed = store::is_closed(shared_file_->file());
-        if (!closed.ok()) return closed.status();
-        if (!*closed) return {};
+        if (is_complete()) return {};
         if (completion_ != nullptr && completion_->has_failed()) return completion_->outcome();
     }
     return {StatusCode::unsupported,
@@ -261,64 +252,33 @@ Status CapturedFile::wait_until_completed() const {
                         name_, ranks())};
 }
 
-/// After its lock was given up: has nobody completed or replaced it? Then it is locked again. Only
-/// what lies in the file says that it was; what cannot be read is an error.
-Result<bool> CapturedFile::is_still_ours() {
-    base::File& file = shared_file_->file();
-    Patience patience;
-    for (bool locked = false;;) {
-        const auto run = store::read_file_header(file, name_);
-        if (run.ok() ? *run != shared_file_->run() : run.status().code() == StatusCode::corrupt)
-            return false;
-        const auto commits = store::read_commit_sequence(file, shared_file_->run());
-        if (commits.ok() && *commits != *closed_after_) return false;
-        if (locked) {
-            if (!commits.ok()) return commits.status();
-            break;
-        }
-        const Status status = file.lock(false);
-        locked = status.ok();
-        if (!locked && !patience.wait()) return status;
+Status CapturedFile::abandon(const Status& why) {
+    if (is_complete()) {
+        losses::forget(this);
+        return {};
     }
-    const auto tree = store::read_closed_tree(file, shared_file_->run());
-    if (!tree.ok()) return tree.status();
-    if (*tree && (*tree)->sequence == *closed_after_) return true;
-    return Status{StatusCode::corrupt,
-                  name_ + ": another process has dropped what was being written to it"};
-}
-
-void CapturedFile::abandon(const Status& why) {
     const bool written = blocks_->has_written_all();
     give_up(why, written ? GivenUp::for_recover : GivenUp::lost, !written);
+    return why;
 }
 
 /// Has the thread made the commit? Then nothing is left to commit. If its commit failed, it is
 /// tried once more, by the application's HDF5. Collective; the same on all ranks.
-Result<bool> CapturedFile::was_completed() {
-    if (hearer_.number == 0) return false;
-    std::array<std::byte, 1> completed{};
+/// @return  how long ago.
+Result<std::optional<double>> CapturedFile::completed_since() {
+    if (hearer_.number == 0) return std::optional<double>();
+    double since_s = -1.0;
     Status mine;
     if (completion_ != nullptr && !completion_->take_back()) {
-        completed[0] = std::byte{1};
+        since_s = completion_->since_s();
         mine = completion_->outcome();
         if (!mine.ok())
             mine = store::complete_closed(*shared_file_, durability_ == Durability::durable);
     }
-    if (Status all = tell(*communicator_, completed, mine); !all.ok()) return all;
-    return completed[0] != std::byte{0};
-}
-
-/// Who has made the last commit, or, as by_later_call, has to make it now. Collective.
-Result<CapturedFile::Completed> CapturedFile::completed_by() {
-    const auto by_thread = was_completed();
-    if (!by_thread.ok()) return by_thread.status();
-    if (*by_thread) return Completed::by_thread;
-    if (!alone_ || completion_ != nullptr || take_back()) return Completed::by_later_call;
-    const auto still = is_still_ours();
-    if (!still.ok()) return still.status();
-    if (*still) return Completed::by_later_call;
-    note_passed_on(run());
-    return Completed::by_another_process;
+    if (Status all = tell(*communicator_, std::as_writable_bytes(std::span(&since_s, 1)), mine);
+        !all.ok())
+        return all;
+    return since_s < 0.0 ? std::optional<double>() : since_s;
 }
 
 Status CapturedFile::complete() {
@@ -326,21 +286,18 @@ Status CapturedFile::complete() {
     const LibraryState state;
     const NativeObject through{kept_, H5I_FILE};
     Status all = can_communicate();
-    auto by = Completed::by_later_call;
+    std::optional<double> since_s;
     if (all.ok()) {
-        const auto found = completed_by();
+        const auto found = completed_since();
         all = found.status();
-        if (found.ok()) by = *found;
+        if (found.ok()) since_s = *found;
     }
-    if (all.ok() && by == Completed::by_thread)
-        all = blocks_->close_completed().with_context(name_);
-    else if (all.ok() && by == Completed::by_later_call)
-        all = blocks_->close(through, {}).with_context(name_);
+    if (all.ok()) all = since_s ? blocks_->close_completed(*since_s) : blocks_->close(through, {});
     blocks_->release();
     if (all.ok())
-        end_blocks(by);
+        end_blocks(since_s ? Completed::by_thread : Completed::by_later_call);
     else
-        (void)fail_for_good(all);
+        (void)fail_for_good(all.with_context(name_));
     const herr_t closed =
         H5VLfile_close(kept_, native_connector(), H5P_DATASET_XFER_DEFAULT, nullptr);
     forget_wrapper_of(std::exchange(kept_, nullptr));

@@ -46,6 +46,7 @@ class Completer {
         static Completer& live = *new Completer;
         return live;
     }
+    bool is_there() { return start(false, false); }
     bool begin(const std::shared_ptr<Completion>& completion, bool beyond_node) {
         if (!start(completion->what_.ranks > 1, beyond_node)) return false;
         const std::lock_guard lock(mutex_);
@@ -113,6 +114,7 @@ void Completion::make() {
     State seen = State::given;
     if (!state_.compare_exchange_strong(seen, State::running)) return;
     outcome_ = entry()->complete(what_.file, what_.durable);
+    ended_s_ = base::Clock::steady().now_s();
     if (outcome_.ok() && what_.then) what_.then();
     state_ = State::ended;
     ended_event_.raise();
@@ -139,6 +141,8 @@ bool Completion::take_back() {
 }
 
 namespace completer {
+
+bool is_there() { return Completer::get().is_there(); }
 
 std::shared_ptr<Completion> begin(Completion::What what, bool beyond_node) {
     auto completion = std::make_shared<Completion>(std::move(what));

@@ -15,6 +15,7 @@
 #include <functional>
 #include <memory>
 
+#include "base/clock.hpp"
 #include "base/event.hpp"
 #include "base/helper_threads.hpp"
 #include "message/news.hpp"
@@ -50,6 +51,8 @@ class Completion final : public base::HelperCall, public std::enable_shared_from
     bool has_failed() const { return state_ == State::ended && !outcome_.ok(); }
     /// After has_failed(), or take_back() that said false: what came of the commit.
     const Status& outcome() const { return outcome_; }
+    /// And how long ago.
+    double since_s() const { return base::Clock::steady().now_s() - ended_s_; }
 
   private:
     friend class Completer;
@@ -63,6 +66,7 @@ class Completion final : public base::HelperCall, public std::enable_shared_from
     std::atomic<State> state_{State::waiting};
     base::Event ended_event_;
     Status outcome_;
+    double ended_s_ = 0.0;
     std::shared_ptr<Completion> self_;  ///< while the helper has it
 };
 
@@ -74,6 +78,8 @@ struct Hearer {
 
 namespace completer {
 
+/// Is there a thread that completes what this process has for itself? Application's thread.
+bool is_there();
 /// From now on ranks may tell of it. @param beyond_node  some of them are on other nodes.
 /// @return null if that is not possible. Application's thread.
 std::shared_ptr<Completion> begin(Completion::What what, bool beyond_node);

@@ -14,7 +14,7 @@ namespace {
 struct Entry {
     const CapturedFile* file = nullptr;
     Watched watched;
-    std::function<bool()> is_written;  ///< empty: it is open
+    std::function<Progress()> progress;  ///< empty: it is open
     Uncommitted left;
 };
 /// Never destroyed: HDF5 may close files after our statics.
@@ -38,15 +38,17 @@ std::string naming(const std::string& name, const std::string& message) {
 
 /// Of one that is watched: how the end of the process finds it. Under the lock.
 void end(const Entry& entry, const std::string& event) {
-    const auto& [file, watched, is_written, left] = entry;
-    if (!is_written)
+    const auto& [file, watched, ask, left] = entry;
+    if (!ask)
         return report_given_up({watched.config, watched.name, GivenUp::open,
                                 fmt::format("{}: was open when {} ended the process, and is as it "
                                             "was flushed last",
                                             watched.name, event),
                                 0, 0, watched.says},
                                {});
-    if (is_written())
+    const Progress progress = ask();
+    if (progress == Progress::complete) return;
+    if (progress == Progress::written)
         return report_given_up(
             {watched.config, watched.name, GivenUp::for_recover,
              fmt::format("{}: is not complete: {} ended the process before the commit; caesura "
@@ -72,12 +74,12 @@ void watch(const CapturedFile* file, Watched watched) {
 }
 
 void set_pending(const CapturedFile* file, const Uncommitted& left,
-                 std::function<bool()> is_written) {
+                 std::function<Progress()> progress) {
     const std::lock_guard lock(live().mutex);
     const auto found = live().find(file);
     if (found == live().entries.end()) return;
     found->left = left;
-    found->is_written = std::move(is_written);
+    found->progress = std::move(progress);
 }
 
 void set_open(const CapturedFile* file) { set_pending(file, {}, {}); }

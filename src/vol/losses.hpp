@@ -35,12 +35,17 @@ struct Watched {
     bool says = true;  ///< what all its ranks know
 };
 void watch(const CapturedFile* file, Watched watched);
+/// How far one that has been closed has come.
+enum class Progress : std::uint8_t {
+    begun,
+    written,  ///< all its blocks of this rank lie in it
+    complete,
+};
 /// It has been closed, and its lanes go on.
-/// @param is_written  do all its blocks of this rank lie in it? Asked under the lock, by any
-/// thread,
-///                    until the file is open again, forgotten or given up.
+/// @param progress  asked under the lock, by any thread, until the file is open again, forgotten or
+///                  given up.
 void set_pending(const CapturedFile* file, const Uncommitted& left,
-                 std::function<bool()> is_written);
+                 std::function<Progress()> progress);
 void set_open(const CapturedFile* file);
 /// All of it is committed, or nobody watches it.
 void forget(const CapturedFile* file);

@@ -51,6 +51,23 @@ TEST_F(LossesDeathTest, tell_of_a_file_that_was_being_made) {
     EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
 }
 
+TEST_F(LossesDeathTest, tell_of_closed_files_that_are_not_complete_and_of_no_others) {
+    using losses::Progress;
+    const auto end = [&] {
+        int number = 0;
+        for (const Progress progress : {Progress::begun, Progress::written, Progress::complete}) {
+            losses::watch(file_number(number), {config, std::to_string(number) + ".h5"});
+            losses::set_pending(file_number(number++), {1, 8}, [progress] { return progress; });
+        }
+        losses::give_up_all("SIGTERM");
+        const auto told = files();
+        const bool good = told.size() == 2 && told[0].contains("lost") &&
+                          told[1].contains("for_recover") && told[1].at("path") == "1.h5";
+        ::_exit(good ? 0 : 1);
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(LossesDeathTest, hold_a_thread_that_comes_with_a_file_after_the_last_words) {
     const auto end = [&] {
         losses::give_up_all("SIGTERM");

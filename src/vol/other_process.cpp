@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <thread>
 
 #include "base/file.hpp"
 #include "store/closed_tree.hpp"
 #include "store/recover.hpp"
-#include "store/region_format.hpp"
 #include "vol/errors.hpp"
 #include "vol/library_state.hpp"
 
@@ -21,12 +19,6 @@ using namespace std::chrono_literals;
 /// Lanes are done within max_delay, 10 s here, and with what they write then.
 constexpr auto k_most_wait = 60s;
 constexpr auto k_longest_sleep = 100ms;
-
-/// They are few: files that go from process to process. Never destroyed.
-std::set<store::RunId>& passed_on() {
-    static auto& runs = *new std::set<store::RunId>;
-    return runs;
-}
 
 Status is_late(const std::string& name) {
     return {StatusCode::unsupported,
@@ -57,9 +49,6 @@ Status wait_for_other_process(base::FileSystem& files, const std::string& name) 
     Patience patience;
     while (is_closed()) {
         const Status finished = store::finish_if_whole(files, name);
-        if (finished.ok())
-            if (const auto run = store::read_file_header(**file, name); run.ok())
-                note_passed_on(*run);
         // Not whole, and nobody has it: its program was killed.
         if (finished.ok() || finished.code() == StatusCode::cancelled) return {};
         if (!patience.wait()) return is_late(name);
@@ -69,8 +58,5 @@ Status wait_for_other_process(base::FileSystem& files, const std::string& name) 
         if (!patience.wait()) break;
     return {};
 }
-
-void note_passed_on(const store::RunId& run) { passed_on().insert(run); }
-bool is_passed_on(const store::RunId& run) { return passed_on().contains(run); }
 
 }  // namespace caesura::vol

@@ -1,5 +1,5 @@
-// A file that another process of the job has closed and that is not complete yet (decision D38).
-// Once its blocks lie in the file, whoever wants it makes the commit, as `recover` does.
+// A file that another process has closed and that is not complete yet: its thread completes it, or
+// it was killed, and who opens the file makes the commit, as `recover` does.
 //
 // Invariant: application's thread only.
 #pragma once
@@ -8,7 +8,6 @@
 #include <string>
 
 #include "base/file.hpp"
-#include "store/shared_file.hpp"
 
 namespace caesura::vol {
 
@@ -27,9 +26,5 @@ class Patience {
 /// complete it. Local. Errors: unsupported (it is still being written). What the file's own state
 /// is an error of, its opening says.
 Status wait_for_other_process(base::FileSystem& files, const std::string& name);
-
-/// Several processes want this file, each by itself: none of them is to leave it incomplete again.
-void note_passed_on(const store::RunId& run);
-bool is_passed_on(const store::RunId& run);
 
 }  // namespace caesura::vol

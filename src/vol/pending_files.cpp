@@ -203,8 +203,7 @@ void give_up(const std::string& why) {
                             fmt::format("{}: is not complete: {}; caesura recover finishes it if "
                                         "all its blocks have been written",
                                         file->name(), why)};
-        note_failure(*file, status);
-        file->abandon(status);
+        note_failure(*file, file->abandon(status));
     }
     lists().given_up = std::exchange(lists().files, {});
 }

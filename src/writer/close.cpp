@@ -154,18 +154,19 @@ void Writer::Impl::finish_traces() {
 }
 
 // The lanes are done, and what they found goes to the next file's Writer.
-Status Writer::Impl::take_in_completed() {
+Status Writer::Impl::take_in_completed(double since_s) {
     flights->harvest();
     if (Status sent = tables.gather_counts(); !sent.ok()) return round.lost(sent);
     tables.note_new_counts();
     for_each_ledger([&](ledger::Ledger& one) {
         one.note_completed();
-        flights->committed({one.book().first_dump(), one.book().committed()});
+        flights->committed({one.book().first_dump(), one.book().committed()},
+                           session.now_s() - since_s);
     });
     return round.failed();
 }
 
-Status Writer::Impl::close(bool is_completed) {
+Status Writer::Impl::close(std::optional<double> completed_since_s) {
     if (Status here = session.check_process(); !here.ok()) return here;
     if (closed) return round.failed();
     const run::Unobserved ours;
@@ -186,7 +187,8 @@ Status Writer::Impl::close(bool is_completed) {
     executor->set_draining(true);
     if (!round.comm_failed())
         (void)together([&] {
-            return is_completed ? take_in_completed() : finishing_rounds({true}, std::move(left));
+            return completed_since_s ? take_in_completed(*completed_since_s)
+                                     : finishing_rounds({true}, std::move(left));
         });
     if (tree->serves_next_file() && round.failed().ok())
         (void)together([this] { return tables.agree(); });

@@ -71,7 +71,7 @@ Result<std::vector<Hello>> Writer::Impl::exchange(const Hello& mine) {
         const Status heard = one.hear(all->statements[file++], alike, of_tree);
         if (broken.ok()) broken = heard;
         if (!of_tree.ok()) executor->report(of_tree);
-        flights->committed({one.book().first_dump(), one.book().committed()});
+        flights->committed({one.book().first_dump(), one.book().committed()}, session.now_s());
     });
     if (!broken.ok()) return round.fail(broken);
     close_committed();

@@ -153,14 +153,14 @@ void Flights::gathered(const Range& dumps, std::span<const store::ChunkRecord> r
     std::erase_if(flights_, [&](const Flight& flight) { return dumps.has(flight.dump); });
 }
 
-void Flights::committed(const Range& dumps) {
+void Flights::committed(const Range& dumps, double at_s) {
     double& longest_s = session_.totals.longest_to_committed_s;
     std::erase_if(uncommitted_, [&](const HandedOver& one) {
         if (!dumps.has(one.dump)) return false;
-        longest_s = std::max(longest_s, session_.now_s() - one.at_s);
+        longest_s = std::max(longest_s, at_s - one.at_s);
         if (session_.traces())
-            session_.outcome_trace.add({"committed", "committed", one.at_s, session_.now_s(),
-                                        iterations_[one.dump], one.put_bytes});
+            session_.outcome_trace.add(
+                {"committed", "committed", one.at_s, at_s, iterations_[one.dump], one.put_bytes});
         return true;
     });
 }

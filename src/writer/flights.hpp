@@ -70,8 +70,8 @@ class Flights {
     /// All have come: they become attributes of their datasets.
     void keep_findings(ledger::Ledger& ledger);
 
-    /// They are known to be committed.
-    void committed(const Range& dumps);
+    /// They are known to be committed. @param at_s  since when.
+    void committed(const Range& dumps, double at_s);
     /// Dumps that are not known to be.
     PutSums uncommitted() const;
 

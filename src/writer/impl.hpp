@@ -168,8 +168,8 @@ struct Writer::Impl {
                      std::vector<Commit>& commits, bool& any);
     Status finish_by(double seconds);
     Status none_is_missing();
-    Status take_in_completed();
-    Status close(bool is_completed = false);
+    Status take_in_completed(double since_s);
+    Status close(std::optional<double> completed_since_s = {});
     /// The trace is written as the run goes, from now on.
     void begin_trace();
     std::vector<const base::TraceLane*> traced_lanes() const;

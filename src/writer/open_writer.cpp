@@ -285,9 +285,9 @@ Status OpenWriter::close() {
     return status.ok() ? closed : status;
 }
 
-Status OpenWriter::close_completed() {
+Status OpenWriter::close_completed(double since_s) {
     if (Status here = impl_->session.check_process(); !here.ok()) return here;
-    return impl_->close(true);
+    return impl_->close(since_s);
 }
 
 std::uint64_t OpenWriter::committed_dumps() const { return impl_->ledger->book().committed(); }

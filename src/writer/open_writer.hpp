@@ -151,7 +151,8 @@ class OpenWriter {
     Status close();
     /// The same after a pause, if the file has been completed meanwhile from what lies in it
     /// (store::complete_closed): there is nothing left to commit. On all ranks.
-    Status close_completed();
+    /// @param since_s  so long ago.
+    Status close_completed(double since_s);
 
     /// Dumps before this number are committed, as agreed at the last collective call.
     std::uint64_t committed_dumps() const;
