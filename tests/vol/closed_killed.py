@@ -16,7 +16,7 @@ Then every file is looked at:
   5. of files that all ranks make at most four are on their way: those before are whole before
      `recover`.
 
-With --whole-s nothing says a max_delay, and 1. is replaced: a file that was closed so long before the
+With --whole-s the configuration names no max_delay, and a file that was closed so long before the
 kill is whole before `recover`.
 
 With --large each step closes five files of 49 to 85 MB: all are due at about the same time and take
