@@ -1,6 +1,7 @@
 // Goal: a file that its application had closed when the run died becomes what the application would
 // have committed, from the file alone, if all blocks lie in it; else it stays as of the last
 // commit.
+#include <filesystem>
 #include <fstream>
 #include <random>
 
@@ -15,6 +16,7 @@ namespace caesura::store {
 namespace {
 
 constexpr unsigned k_closed_seed = 20261123;
+constexpr std::uint64_t k_hole_bytes = 4u << 20;
 
 RunId closed_run() {
     RunId run;
@@ -45,6 +47,7 @@ class LiveClosed : public ::testing::Test {
         (void)run.unplaced("/new/twice", 3);
         closed_.push_back(run.unplaced("/new/twice", 4));
         if (committed) closed_.push_back(run.unplaced("/old/field", 5));
+        run.leave_hole(k_hole_bytes);
         closed_.push_back(run.unplaced("/new/last", 6, blocks_of_last));
         run.close_before_commit(first);
     }
@@ -75,6 +78,7 @@ class LiveClosed : public ::testing::Test {
         for (std::size_t i = 0; i < raw.size(); ++i) ASSERT_EQ(raw[i], 7 + static_cast<int>(i));
         for (const PlacedDataset& one : closed_)
             EXPECT_EQ(stock_read(path_.str(), one.path), one.values) << one.path;
+        EXPECT_LT(std::filesystem::file_size(path_.str()), k_hole_bytes) << "the hole is in it";
     }
     void expect_clean() {
         const auto again = recover(quiet_, path_.str());

@@ -60,6 +60,8 @@ class LiveRun {
     /// A deflated float dataset; its chunks lie in a region written now, and are placed everywhere.
     /// With the same path: its chunks are replaced.
     PlacedDataset placed(const std::string& path, int seed);
+    /// What comes next lies so far behind, as blocks that had no room do.
+    void leave_hole(std::uint64_t bytes) { regions_end_ = align_up(regions_end_ + bytes); }
     /// The same as a dump of its own whose blocks lie in the file and are in no image.
     /// @param blocks  of the four, so many are written.
     PlacedDataset unplaced(const std::string& path, int seed, hsize_t blocks = k_values / k_chunk);

@@ -30,6 +30,7 @@ namespace {
 struct Candidate {
     std::optional<DumpManifest> manifest;
     std::vector<RegionHeader> regions;
+    std::vector<std::uint64_t> region_ends;  // of their used parts
     std::vector<ChunkRecord> blocks;         // intact, one per chunk, of known datasets
     std::vector<std::uint64_t> expected_of;  // by dataset; empty: not known
     std::vector<std::uint64_t> chunks_of;    // by dataset of our own tree: of its grid
@@ -159,6 +160,7 @@ Result<Candidates> find_candidates(base::File& file, const RunId& run, const Com
         if (is_committed) continue;
         Candidate& candidate = out[region.header.dump];
         candidate.regions.push_back(region.header);
+        candidate.region_ends.push_back(region.end);
         candidate.end = std::max(candidate.end, region.end);
         auto& list = blocks[region.header.dump];
         list.insert(list.end(), region.blocks.begin(), region.blocks.end());
@@ -272,6 +274,45 @@ struct How {
     bool only_if_whole() const { return what == What::if_whole || what == What::in_run; }
 };
 
+/// Blocks that had no room lie behind a hole, beyond all that the commit may need: they are copied
+/// to where the others end, and the hole is cut off with what lies behind it. Killed here, the file
+/// still has the first copy of each.
+/// @param end  where the application's tree ends. @return  where all of it ends.
+Result<std::uint64_t> close_hole(base::File& file, std::uint64_t end, Candidates& candidates) {
+    constexpr std::uint64_t k_least_hole_bytes = std::uint64_t{1} << 20;
+    struct Part {
+        std::uint64_t begin, end;
+        ChunkRecord* block;  // null: a region
+    };
+    std::vector<Part> parts;
+    for (auto& [dump, candidate] : candidates) {
+        if (!candidate.is_closed) continue;
+        for (std::size_t i = 0; i < candidate.regions.size(); ++i)
+            parts.push_back({candidate.regions[i].address, candidate.region_ends[i], nullptr});
+        for (ChunkRecord& block : candidate.blocks)
+            parts.push_back({block.address, block.address + block.bytes, &block});
+    }
+    std::sort(parts.begin(), parts.end(),
+              [](const Part& a, const Part& b) { return a.begin < b.begin; });
+    std::vector<std::byte> bytes;
+    bool behind = false;
+    for (const auto& [begin, part_end, block] : parts) {
+        behind = behind || begin > end + k_least_hole_bytes;
+        if (!behind) {
+            end = std::max(end, part_end);
+        } else if (block != nullptr) {
+            if (end + block->bytes <= begin) {
+                bytes.resize(block->bytes);
+                if (Status s = file.read_at(begin, bytes); !s.ok()) return s;
+                if (Status s = file.write_at(end, bytes); !s.ok()) return s;
+                block->address = end;
+            }
+            end = std::max(end, block->address + block->bytes);
+        }
+    }
+    return end;
+}
+
 /// The commit that the application would have made. What HDF5 refuses is dropped.
 Status finish_closed(SharedFile& shared, const ClosedTree& tree, Candidates& candidates,
                      std::uint64_t regions_end, How how, RecoverReport& report) {
@@ -299,7 +340,11 @@ Status finish(SharedFile& shared, Committed& committed, const std::optional<Clos
     for (const auto& [dump, candidate] : candidates)
         if (candidate.complete()) end = std::max(end, align_up(candidate.end));
     if (tree) {
-        if (Status s = finish_closed(shared, *tree, candidates, end, how, report); !s.ok())
+        const auto blocks_end = close_hole(
+            shared.file(), std::max(committed.stored_end, align_up(tree->end)), candidates);
+        if (!blocks_end.ok()) return blocks_end.status();
+        if (Status s = finish_closed(shared, *tree, candidates, align_up(*blocks_end), how, report);
+            !s.ok())
             return s;
         auto now = read_committed(shared.file(), {}, shared.run(), shared.path());
         if (!now.ok()) return now.status();
