@@ -61,7 +61,9 @@ struct Program {
     };
     struct Dump {
         std::vector<std::pair<std::size_t, Shape>> resized;
-        std::vector<Write> writes;  ///< ascending by rank
+        std::vector<Write> writes;                         ///< ascending by rank
+        std::vector<std::pair<std::size_t, Shape>> grown;  ///< after these writes
+        std::vector<Write> writes_then;                    ///< ascending by rank
         bool flushed = false;
     };
 
@@ -107,18 +109,29 @@ struct Program {
     void add_dump() {
         Dump dump;
         dump.flushed = random() % 4 == 0;
-        for (std::size_t d = 0; d < datasets.size(); ++d)
-            if (datasets[d].definition.extendable && random() % 3 == 0) grow(d, dump);
-        for (int r = 0; r < ranks; ++r)
-            for (auto n = random() % 4; n > 0; --n) dump.writes.push_back(any_write(r));
+        grow_some(dump.resized);
+        add_writes(dump.writes);
+        grow_some(dump.grown);
+        add_writes(dump.writes_then);
         // The lowest rank is seen, so it paints last.
         for (int r = ranks; r-- > 0;)
-            for (const Write& write : dump.writes)
-                if (write.rank == r) paint(write);
+            for (const auto* writes : {&dump.writes, &dump.writes_then})
+                for (const Write& write : *writes)
+                    if (write.rank == r) paint(write);
         dumps.push_back(std::move(dump));
     }
 
-    void grow(std::size_t d, Dump& dump) {
+    void add_writes(std::vector<Write>& writes) {
+        for (int r = 0; r < ranks; ++r)
+            for (auto n = random() % 4; n > 0; --n) writes.push_back(any_write(r));
+    }
+
+    void grow_some(std::vector<std::pair<std::size_t, Shape>>& resized) {
+        for (std::size_t d = 0; d < datasets.size(); ++d)
+            if (datasets[d].definition.extendable && random() % 3 == 0) grow(d, resized);
+    }
+
+    void grow(std::size_t d, std::vector<std::pair<std::size_t, Shape>>& resized) {
         const Shape before = dims[d];
         for (int axis = 0; axis < before.rank(); ++axis)
             dims[d][axis] += random() % (datasets[d].most_dims[axis] - before[axis] + 1);
@@ -127,7 +140,7 @@ struct Program {
         for (std::uint64_t i = 0; i < before.count(); ++i)
             grown[number_in(dims[d], position_in(old, i))] = datasets[d].values[i];
         datasets[d].values = std::move(grown);
-        dump.resized.emplace_back(d, dims[d]);
+        resized.emplace_back(d, dims[d]);
     }
 
     Write any_write(int rank) {
@@ -191,14 +204,22 @@ void play(const Program& program, const std::string& path, std::unique_ptr<Commu
     }
     for (std::size_t n = 0; n < program.dumps.size(); ++n) {
         const Program::Dump& dump = program.dumps[n];
-        for (const auto& [d, dims] : dump.resized) {
-            file.resize(name_of(fields[d]), dims);
-            require(w.resize(fields[d], dims));
-        }
-        for (const Program::Write& write : dump.writes)
-            if (write.rank == rank)
-                require(put(w, fields[write.dataset],
-                            program.datasets[write.dataset].definition.dtype, write));
+        const auto resize = [&](const auto& resized) {
+            for (const auto& [d, dims] : resized) {
+                file.resize(name_of(fields[d]), dims);
+                require(w.resize(fields[d], dims));
+            }
+        };
+        const auto write_all = [&](const std::vector<Program::Write>& writes) {
+            for (const Program::Write& write : writes)
+                if (write.rank == rank)
+                    require(put(w, fields[write.dataset],
+                                program.datasets[write.dataset].definition.dtype, write));
+        };
+        resize(dump.resized);
+        write_all(dump.writes);
+        resize(dump.grown);
+        write_all(dump.writes_then);
         if (n + 1 == program.dumps.size())
             require(w.pause());
         else

@@ -111,6 +111,9 @@ class Executor {
     void when_written(std::function<void()> call);
     /// Not any more. Application's thread. @return  has it been called?
     bool take_back_call();
+    /// Do what is left, and wait until it has been called, or cannot be: a lane has failed, or a
+    /// block has no place. Application's thread. @return  has it been called?
+    bool wait_for_call();
     /// A job's state was set by another thread than the lanes' (JobState::given), or a sink gives
     /// back what it was given. Any thread.
     void answer_came() {
@@ -167,7 +170,7 @@ class Executor {
         std::atomic<int> state{0};  // 0 none, 1 waiting or running
     };
     struct AfterAll {
-        enum class State : std::uint8_t { none, waiting, running, called };
+        enum class State : std::uint8_t { none, waiting, running, called, lacking };
         std::function<void()> call;
         std::atomic<State> state{State::none};
         /// Of the write lane alone: of dumps whose blocks are to come again, by number.

@@ -82,12 +82,29 @@ bool Executor::call_after_all() {
     // Room for what has overflowed may have come with the close, after the dump was finished.
     if (!std::ranges::all_of(after_all_.not_whole,
                              [](const auto& one) { return one.second->make_whole(); })) {
-        after_all_.state.store(AfterAll::State::waiting, std::memory_order_release);
+        after_all_.state.store(AfterAll::State::lacking, std::memory_order_release);
+        progress_event_.raise();
         return false;
     }
     after_all_.call();
     after_all_.state.store(AfterAll::State::called, std::memory_order_release);
+    progress_event_.raise();
     return true;
+}
+
+bool Executor::wait_for_call() {
+    set_draining(true);
+    help([this] { return has_written(); });
+    AfterAll::State state = AfterAll::State::none;
+    for (;;) {
+        const std::uint32_t seen = progress_event_.count();
+        state = after_all_.state.load(std::memory_order_acquire);
+        const bool waits = state == AfterAll::State::waiting || state == AfterAll::State::running;
+        if (!waits || error_.happened()) break;
+        progress_event_.wait(seen, 0.5);
+    }
+    set_draining(false);
+    return state == AfterAll::State::called;
 }
 
 bool Executor::run_flush() {

@@ -136,6 +136,9 @@ class BlockIo {
     void when_written(std::function<void()> call) { writer_->when_written(std::move(call)); }
     /// Not any more. @return  has it been called?
     bool take_back_call() { return writer_->take_back_call(); }
+    /// Once all of this rank's blocks lie in the file. @return  false: they never will by
+    /// themselves.
+    bool wait_for_call() { return writer_->wait_for_call(); }
     /// After a pause: the application has opened the file once more.
     Status go_on();
     bool finished() const { return writer_->finished(); }

@@ -26,6 +26,14 @@ namespace {
 
 /// Where the configuration has no memory_bytes: what waits on a rank for the next collective.
 constexpr std::uint64_t k_waiting_bytes = 256u << 20;
+/// Likewise, where chunks that are full would wait for those that come.
+constexpr std::uint64_t k_full_bytes = 16u << 20;
+
+/// The same on all ranks: the Writer's own default is another on each.
+std::uint64_t most_waiting_bytes(const Config& config) {
+    // Half of it, while what has been handed over before is compressed and written.
+    return config.memory_bytes > 0 ? config.memory_bytes / 2 : k_waiting_bytes;
+}
 
 /// What is learned of an application goes from file to file of the same ranks, and so do the pages
 /// that hold copies of its data. Never destroyed: lanes may end after our statics.
@@ -151,18 +159,23 @@ Status CapturedFile::settle_alone(const NativeObject& through, std::string_view 
 }
 
 Status CapturedFile::relieve_together(const NativeObject& through, std::uint64_t bytes) {
-    // Half of it may wait, while what has been handed over before is compressed and written. The
-    // Writer's own default is another on every rank, and all must decide alike.
-    const std::uint64_t limit =
-        config_->memory_bytes > 0 ? config_->memory_bytes / 2 : k_waiting_bytes;
     waiting_together_ += bytes;
-    if (waiting_together_ < limit) return {};
+    const std::uint64_t limit = most_waiting_bytes(*config_);
     // All of a dataset may be much more than was written. Blocks that are handed over in part are
     // compressed again, and without loss: so this is asked before.
+    return waiting_together_ < limit ? Status{} : hand_over_above(limit, through);
+}
+
+Status CapturedFile::before_growing(const NativeObject& through, bool full) {
+    const std::uint64_t limit = most_waiting_bytes(*config_);
+    return hand_over_above(full ? std::min(limit, k_full_bytes) : limit, through);
+}
+
+Status CapturedFile::hand_over_above(std::uint64_t bytes, const NativeObject& through) {
     const auto all = base::from_all(*communicator_, blocks_ ? blocks_->waiting_bytes() : 0);
     if (!all.ok()) return all.status();
     waiting_together_ = *std::max_element(all->begin(), all->end());
-    return waiting_together_ < limit ? Status{} : hand_over(through);
+    return waiting_together_ < bytes ? Status{} : hand_over(through);
 }
 
 Status CapturedFile::hand_over(const NativeObject& through) {

@@ -173,6 +173,10 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     /// rank. The same decision on all ranks; communicates only where that may be so.
     /// @param bytes  of all that a rank may have written; the same on all.
     Status relieve_together(const NativeObject& through, std::uint64_t bytes);
+    /// Before a dataset grows: the lanes get what was written so far, if that is enough to be worth
+    /// a dump. Else it waits, and what is written next joins it in the same blocks. Collective.
+    /// @param full  no chunk is going to get more: less is enough.
+    Status before_growing(const NativeObject& through, bool full);
     /// Collective: the lanes get all that was written so far, so that dims may change.
     Status hand_over(const NativeObject& through);
     /// drain(), and what H5Fflush left in the image is committed.
@@ -262,6 +266,7 @@ class CapturedFile : public std::enable_shared_from_this<CapturedFile> {
     Result<store::Handle> image_access(hid_t access, H5F_close_degree_t& degree) const;
     Status write_fill();
     Status write_raw();
+    Status hand_over_above(std::uint64_t bytes, const NativeObject& through);
     Status check_alike(const Status& mine);
     Result<bool> have_blocks(const NativeObject& through, Status& mine);
     Status commit_with(bool blocks, const NativeObject& through, bool last, Status mine);

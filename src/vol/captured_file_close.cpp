@@ -262,14 +262,18 @@ Status CapturedFile::abandon(const Status& why) {
     return why;
 }
 
-/// Has the thread made the commit? Then nothing is left to commit. If its commit failed, it is
-/// tried once more, by the application's HDF5. Collective; the same on all ranks.
-/// @return  how long ago.
+/// All ranks' blocks lie in the file, and the thread has made the commit: nothing is left to
+/// commit. If its commit failed, it is tried once more, by the application's HDF5. Collective; the
+/// same on all ranks.
+/// @return  how long ago; nothing: a rank's blocks do not lie there, and the thread never commits.
 Result<std::optional<double>> CapturedFile::completed_since() {
     if (hearer_.number == 0) return std::optional<double>();
+    const std::uint8_t mine_lie_there = blocks_->wait_for_call() ? 1 : 0;
+    const auto lie_there = base::from_all(*communicator_, mine_lie_there);
+    if (!lie_there.ok()) return lie_there.status();
     double since_s = -1.0;
     Status mine;
-    if (completion_ != nullptr && !completion_->take_back()) {
+    if (completion_ != nullptr && completion_->ends_with(*lie_there)) {
         since_s = completion_->since_s();
         mine = completion_->outcome();
         if (!mine.ok())

@@ -140,6 +140,17 @@ bool Completion::take_back() {
     }
 }
 
+bool Completion::ends_with(std::span<const std::uint8_t> ranks) {
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+        if (ranks[rank] != 0) heard(static_cast<int>(rank));
+    if (left_ != 0) return !take_back();
+    while (state_ != State::ended && state_ != State::taken_back) {
+        const std::uint32_t count = ended_event_.count();
+        if (state_ != State::ended) ended_event_.wait(count);
+    }
+    return state_ == State::ended;
+}
+
 namespace completer {
 
 bool is_there() { return Completer::get().is_there(); }

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "base/clock.hpp"
 #include "base/event.hpp"
@@ -47,9 +48,13 @@ class Completion final : public base::HelperCall, public std::enable_shared_from
     /// Application's thread. If the commit has not begun, it never will. Else wait for its end.
     /// @return  was it taken back?
     bool take_back();
+    /// Application's thread: these ranks (1) have all their blocks there, the others never will.
+    /// If that is all, wait for the end of the commit. @return  has it ended? Else it was taken
+    /// back.
+    bool ends_with(std::span<const std::uint8_t> ranks);
     /// Has its commit ended with an error? Any thread.
     bool has_failed() const { return state_ == State::ended && !outcome_.ok(); }
-    /// After has_failed(), or take_back() that said false: what came of the commit.
+    /// After has_failed(), ends_with(), or take_back() that said false: what came of the commit.
     const Status& outcome() const { return outcome_; }
     /// And how long ago.
     double since_s() const { return base::Clock::steady().now_s() - ended_s_; }

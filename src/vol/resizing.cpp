@@ -183,9 +183,14 @@ Result<Resizing> before_resizing(const Object& object, const hsize_t* size) {
     auto dims = new_dims(dataset, size);
     if (!dims.ok()) return dims.status();
     Resizing resizing{*dims, {}};
-    bool shrinks = false;
-    for (int axis = 0; axis < dims->rank(); ++axis) shrinks |= (*dims)[axis] < dataset.dims[axis];
-    if (Status status = shrinks ? object.file->settle(through) : object.file->hand_over(through);
+    bool shrinks = false, full = true;
+    for (int axis = 0; axis < dims->rank(); ++axis) {
+        const std::uint64_t before = dataset.dims[axis];
+        shrinks |= (*dims)[axis] < before;
+        full &= (*dims)[axis] == before || before % dataset.chunk[axis] == 0;
+    }
+    if (Status status =
+            shrinks ? object.file->settle(through) : object.file->before_growing(through, full);
         !status.ok())
         return status;
     if (shrinks && dims->count() == 0 && dataset.dims.count() > 0 && has_single_chunk(object)) {

@@ -180,8 +180,11 @@ Status OpenWriter::resize(Field field, const Shape& dims) {
                                                                 state.name, to_string(dims), why)};
     };
     if (dims.rank() != state.shape.rank()) return bad("the number of axes is another");
+    bool shrinks = false;
+    for (int axis = 0; axis < dims.rank(); ++axis) shrinks |= dims[axis] < state.shape[axis];
     const auto& puts = impl_->intake->dump()->puts;
-    if (std::any_of(puts.begin(), puts.end(), [&](auto& p) { return p.field == field.index; }))
+    if (shrinks &&
+        std::any_of(puts.begin(), puts.end(), [&](auto& p) { return p.field == field.index; }))
         return bad("something put before is not handed over yet");
     FieldState::Dataset& dataset = *state.dataset;
     // Chunks are numbered with the first axis slowest.
@@ -262,6 +265,7 @@ void OpenWriter::when_written(std::function<void()> call) {
     impl_->executor->when_written(std::move(call));
 }
 bool OpenWriter::take_back_call() { return impl_->executor->take_back_call(); }
+bool OpenWriter::wait_for_call() { return impl_->executor->wait_for_call(); }
 void OpenWriter::go_on() {
     impl_->flights->end_spills();
     impl_->session.spill_begin = impl_->session.spill_end = 0;

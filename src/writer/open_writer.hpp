@@ -100,10 +100,10 @@ class OpenWriter {
     std::span<const FilterSpec> pipeline(Field field) const;
     /// What H5Dcreate is to be given for each of its filters: BlockCodec::creation_values.
     const std::vector<std::vector<unsigned>>& creation_values(Field field) const;
-    /// New dims, for boxes put from now on; nothing may be pending that was put before (end() it).
-    /// Blocks that lie beyond smaller dims are the caller's to remove; none may be in a dump that
-    /// is not committed. Blocks at the edges are stored whole from now on. Errors:
-    /// invalid_argument.
+    /// New dims, for boxes put from now on. Where one is smaller nothing may be pending that was
+    /// put before (end() it). Blocks that lie beyond smaller dims are the caller's to remove; none
+    /// may be in a dump that is not committed. Blocks at the edges are stored whole from now on.
+    /// Errors: invalid_argument.
     Status resize(Field field, const Shape& dims);
 
     /// As Dump::put_bytes. An error concerns this put alone: what others have put is written.
@@ -143,6 +143,8 @@ class OpenWriter {
     void when_written(std::function<void()> call);
     /// The pause ends. @return  has it been called?
     bool take_back_call();
+    /// As run::Executor.
+    bool wait_for_call();
     /// After a pause, before anything else is done with the file.
     void go_on();
     /// Has this rank's work been done, so that close() need not wait for it?
