@@ -1,7 +1,6 @@
 // What libcaesura_completion.so has for the connector that loads it (vol/completer.cpp). The
 // library makes the last commit of a closed file by an HDF5 of its own: linked in, one version
-// everywhere, and hidden, so that the application's HDF5, its locks and its state are not touched
-//.
+// everywhere, and hidden, so that it touches neither the application's HDF5 nor its locks.
 //
 // Invariants:
 //  - Both come from one build: C++ objects pass between them. `version` says so.

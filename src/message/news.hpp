@@ -8,9 +8,8 @@
 //  - A message that is heard comes whole, from somebody who knows the key (HMAC of libsodium), and
 //    may come twice. One that is not heard is no error: the application's next call finds out what
 //    it would have said.
-//  - Nothing that comes in takes more memory than k_most_peers messages, and nobody who says
-//  nothing
-//    is waited for.
+//  - What comes in takes no more memory than k_most_peers messages. A peer that says nothing keeps
+//    nobody else waiting.
 #pragma once
 
 #include <functional>

@@ -10,8 +10,7 @@
 //    change meanwhile are noticed, and a dump that is on time costs a few wake-ups. Whoever's work
 //    makes another begin earlier wakes up by then, too: what it has said is as new.
 //  - What is due is due together with what other executors of the process have (due_board.hpp).
-//  They
-//    take turns, what is due first first, but nobody waits for his turn until it is too late.
+//    They take turns, what is due first first, but none waits for its turn until it is too late.
 //  - While it looks at dumps its Worker::at_dump is the first of them; asleep it is k_nowhere.
 #include <algorithm>
 #include <cmath>

@@ -16,9 +16,8 @@ Result<RecoverReport> recover(base::FileSystem& file_system, const std::string& 
 Status finish_if_whole(base::FileSystem& file_system, const std::string& path);
 /// The same by who has it open. Its lock stays as it is, and blocks are not read: who wrote them
 /// has said that they lie there. A commit that was cut off is finished.
-/// @param durable  wait for the disk. Errors: cancelled (not all of it lies in the file, or there
-/// is
-///                 no closed tree), io; it may be tried again.
+/// @param durable  wait for the disk.
+/// Errors: cancelled (not all of it lies in the file), io; it may be tried again.
 Status complete_closed(const SharedFile& file, bool durable);
 /// Whether a file with these attributes of its root group is wanted.
 using AcceptRoot = std::function<Status(const std::vector<Attribute>& root)>;

@@ -1,10 +1,10 @@
 // Closed files are completed as soon as all their blocks lie there, without a call of the
-// application. The committing rank's process has one thread for it, which makes the
-// commit from the file alone, as `recover` does, by an HDF5 of our own (src/completion). The other
-// ranks tell it by messages (src/message) that their blocks lie there.
+// application. The committing rank's process has one thread for it, which makes the commit from the
+// file alone, as `recover` does, by an HDF5 of our own (src/completion). The other ranks tell it by
+// messages (src/message) that their blocks lie there.
 //
-// Where that is not to be had (no such library beside the connector, no way for messages), the
-// application's next call completes the file, as pending_files.hpp says.
+// Without such a library beside the connector, or a way for messages, the application's next call
+// completes the file, as pending_files.hpp says.
 //
 // Invariants:
 //  - A Completion makes its commit at most once, and never after take_back() has said true.

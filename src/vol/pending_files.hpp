@@ -1,5 +1,6 @@
 // The files that the application has closed and whose blocks are still being compressed and
-// written. Each is completed by the first of these that comes:
+// written. A thread completes each as soon as they are (completer.hpp). The first of these that
+// comes completes what the thread has not, and lets go of what this process has of the file:
 //
 //  - a collective H5Fcreate, H5Fopen, H5Fflush or H5Fclose through a congruent communicator (trap
 //    5), if the lanes of all ranks are done with it by then; at a close also if otherwise too much
