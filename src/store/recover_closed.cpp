@@ -73,6 +73,7 @@ Status place_dump(LiveImage& image, hid_t file, const ClosedDump& dump) {
             auto opened = open_dataset(file, spec, place, dims);
             if (!opened.ok()) return opened.status();
             dataset = std::move(*opened);
+            const LiveImage::Describing describing(image);
             if (Status s = set_attributes(dataset.get(), spec.path, spec.attributes); !s.ok())
                 return s;
         }
