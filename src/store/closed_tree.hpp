@@ -18,6 +18,10 @@ namespace caesura::store {
 inline constexpr std::uint64_t k_closed_tree_address = 4224;
 inline constexpr std::size_t k_closed_tree_bytes = 128;
 
+/// At least so long is the hole before what only the last commit of a closed file needs: blocks
+/// that had no room, and the tree's pages.
+inline constexpr std::uint64_t k_least_hole_bytes = std::uint64_t{1} << 20;
+
 struct ClosedTree {
     std::uint64_t sequence = 0;                   ///< of the commit that it builds on
     std::uint64_t first_dump = 0, dumps_end = 0;  ///< not committed yet: [first, end)

@@ -190,46 +190,31 @@ TEST_F(LiveClosed, died_inside_any_write_it_is_as_closed_or_as_committed) {
     EXPECT_GE(as_closed, 1);
 }
 
-// Goal: recovery may be killed as well.
-TEST_F(LiveClosed, recovery_killed_anywhere_is_finished_by_the_next) {
-    make(true);
-    const auto bytes = left();
-    RecordingFileSystem recorder(base::FileSystem::posix());
-    ASSERT_TRUE(recover(recorder, path_.str()).ok());
-    const auto operations = recorder.operations();
-    ASSERT_GT(operations.size(), 4u);
-    for (std::size_t n = 0; n <= operations.size(); ++n) {
-        SCOPED_TRACE(n);
-        put(state_after(operations, n, 0, bytes));
-        const auto report = recover(quiet_, path_.str());
-        ASSERT_TRUE(report.ok()) << report.status().message();
-        expect_closed_state();
-        expect_clean();
-    }
-}
-
-// Goal: the run itself completes what it has closed, and may be killed at any of its writes.
-TEST_F(LiveClosed, a_run_that_is_killed_while_it_completes_its_file_leaves_it_to_recover) {
-    for (const bool committed : {false, true}) {
-        SCOPED_TRACE(committed);
-        closed_.clear();
-        make(committed);
-        const auto bytes = left();
-        RecordingFileSystem recorder(base::FileSystem::posix());
-        require(complete_closed(opened_by_its_run(recorder), true));
-        expect_closed_state();
-        const auto operations = recorder.operations();
-        ASSERT_GT(operations.size(), 4u);
-        for (std::size_t n = 0; n <= operations.size(); ++n) {
-            SCOPED_TRACE(n);
-            const std::size_t half = n < operations.size() ? operations[n].bytes.size() / 2 : 0;
-            put(state_after(operations, n, half, bytes));
-            const auto report = recover(quiet_, path_.str());
-            ASSERT_TRUE(report.ok()) << report.status().message();
+// Goal: who makes the commit may be killed at any of its writes: `recover`, or the run itself.
+TEST_F(LiveClosed, a_commit_that_is_killed_anywhere_is_finished_by_the_next_recovery) {
+    for (const bool by_run : {false, true})
+        for (const bool committed : {false, true}) {
+            closed_.clear();
+            make(committed);
+            const auto bytes = left();
+            RecordingFileSystem recorder(base::FileSystem::posix());
+            require(by_run ? complete_closed(opened_by_its_run(recorder), true)
+                           : recover(recorder, path_.str()).status());
             expect_closed_state();
-            expect_clean();
+            const auto operations = recorder.operations();
+            ASSERT_GT(operations.size(), 4u);
+            for (std::size_t n = 0; n <= operations.size(); ++n) {
+                const std::size_t half = n < operations.size() ? operations[n].bytes.size() / 2 : 0;
+                for (const std::size_t cut : {std::size_t{0}, half}) {
+                    SCOPED_TRACE(fmt::format("{} {}: {}, {} bytes", by_run, committed, n, cut));
+                    put(state_after(operations, n, cut, bytes));
+                    const auto report = recover(quiet_, path_.str());
+                    ASSERT_TRUE(report.ok()) << report.status().message();
+                    expect_closed_state();
+                    expect_clean();
+                }
+            }
         }
-    }
 }
 
 // Goal: a disk that refuses any one of its writes has an error, and it may be tried again.

@@ -279,7 +279,6 @@ struct How {
 /// still has the first copy of each.
 /// @param end  where the application's tree ends. @return  where all of it ends.
 Result<std::uint64_t> close_hole(base::File& file, std::uint64_t end, Candidates& candidates) {
-    constexpr std::uint64_t k_least_hole_bytes = std::uint64_t{1} << 20;
     struct Part {
         std::uint64_t begin, end;
         ChunkRecord* block;  // null: a region

@@ -309,13 +309,4 @@ std::optional<CommitRecord> decode_commit_record(std::span<const std::byte> byte
     return record;
 }
 
-Result<std::uint64_t> read_commit_sequence(base::File& file, const RunId& run) {
-    CommitRecordBytes bytes{};
-    if (const Status status = file.read_at(k_commit_record_address, bytes); !status.ok())
-        return status;
-    const auto record = decode_commit_record(bytes, run);
-    if (record) return record->sequence;
-    return Status{StatusCode::corrupt, "no commit record of this run"};
-}
-
 }  // namespace caesura::store

@@ -85,9 +85,6 @@ struct CommitRecord {
     std::uint64_t end() const { return dumps.empty() ? 0 : dumps.back().second; }
     friend bool operator==(const CommitRecord&, const CommitRecord&) = default;
 };
-/// How many commits a file of this run holds, as it lies there. Errors: io, corrupt (a commit is
-/// being written, or it is of another run).
-Result<std::uint64_t> read_commit_sequence(base::File& file, const RunId& run);
 using CommitRecordBytes = std::array<std::byte, k_commit_record_bytes>;
 CommitRecordBytes encode_commit_record(const CommitRecord& record, const RunId& run);
 std::optional<CommitRecord> decode_commit_record(std::span<const std::byte> bytes,

@@ -88,9 +88,8 @@ Status CapturedFile::write_closed_tree() {
     for (const store::Extent& page : tree->pages) bytes += page.bytes.size();
     // Beyond all that comes before or with the commit: blocks without room, its metadata, its
     // journal. A hole, which the commit cuts off.
-    constexpr std::uint64_t k_least_bytes = std::uint64_t{1} << 20;
-    tree->address =
-        store::align_up(std::max(image_->end(), blocks_->spill_end()) + 8 * bytes + k_least_bytes);
+    tree->address = store::align_up(std::max(image_->end(), blocks_->spill_end()) + 8 * bytes +
+                                    store::k_least_hole_bytes);
     tree->first_dump = ledger_->book().committed();
     tree->dumps_end = ledger_->book().next_dump();
     return store::write_closed_tree(*shared_file_, *tree).status();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "store/closed_tree.hpp"
 #include "store/region_writer.hpp"
 
 namespace caesura::writer {
@@ -187,13 +188,13 @@ std::uint64_t Flights::spill_bytes() {
 
 std::uint64_t Flights::place_spills(const ledger::Book& book,
                                     std::span<const std::uint64_t> of_ranks) {
-    constexpr std::uint64_t k_commit_bytes = std::uint64_t{1} << 20;
     std::uint64_t all = 0, before = 0;
     for (std::size_t r = 0; r < of_ranks.size(); ++r) {
         all += of_ranks[r];
         if (static_cast<int>(r) < session_.rank) before += of_ranks[r];
     }
-    const std::uint64_t begin = store::align_up(book.file_end() + 2 * all + k_commit_bytes);
+    const std::uint64_t begin =
+        store::align_up(book.file_end() + 2 * all + store::k_least_hole_bytes);
     session_.spill_begin = begin;
     session_.spill_end = begin + all;
     std::uint64_t at = begin + before;

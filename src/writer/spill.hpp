@@ -20,7 +20,8 @@ class Spill final : public run::Overflow {
     /// From now on there is room, for what has overflowed too. Application's thread, before the
     /// dump is handed over or after end().
     void take(const store::RegionWriter::Place& room);
-    /// There is none any more. Application's thread, while the write lane is at work.
+    /// Something else may be written there from now on. Application's thread, while the write lane
+    /// is at work.
     void end();
 
     /// Write lane: the block has no other place.
