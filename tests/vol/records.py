@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import h5py
 import numpy as np
 from running import options_of_cases, run_in, try_cases
+from values import field
 
 BOUND = 1e-4
 RECORDS, WIDTH = 64, 4096
@@ -22,13 +23,6 @@ CASES = {
     "without loss": "threshold_bytes = 1024\n",
     "with a bound": f"threshold_bytes = 1024\nbound = {BOUND}\n",
 }
-
-
-def field() -> np.ndarray:
-    """As check.c makes the values."""
-    x = np.arange(WIDTH)[None, :] / WIDTH
-    y = np.arange(RECORDS)[:, None] * 0.05
-    return np.sin(6.0 * x + y) + 0.5 * np.cos(3.0 * y - 2.0 * x) + 0.01 * y
 
 
 def main() -> int:
@@ -49,7 +43,7 @@ def main() -> int:
                 path = place / "records.h5"
                 lengths[how] = path.stat().st_size
                 with h5py.File(path, "r") as file:
-                    error = np.abs(file["u"][...] - field()).max()
+                    error = np.abs(file["u"][...] - field(RECORDS, WIDTH)).max()
                 if error > bound:
                     faults.append(f"{ranks} ranks, {how}: off by {error}")
             print(f"{name}, {ranks} ranks: {lengths} bytes of {8 * RECORDS * WIDTH} of values")

@@ -33,6 +33,7 @@ import numpy as np
 from crash import digest
 from launching import environment, on_ranks, rank_counts
 from nodes import ADDRESSES, Cable, NotHere
+from values import field
 
 PATIENCE_S = 60.0
 BOUND = 1e-3
@@ -49,19 +50,12 @@ STEPS: list[tuple[str, dict[str, float]]] = [
 ]
 
 
-def field() -> np.ndarray:
-    """As check.c makes the values."""
-    x = np.arange(WIDTH)[None, :] / WIDTH
-    y = np.arange(ROWS)[:, None] * 0.05
-    return np.sin(6.0 * x + y) + 0.5 * np.cos(3.0 * y - 2.0 * x) + 0.01 * y
-
-
 def look(options: argparse.Namespace, path: Path, holds: dict[str, float]) -> str:
     """What stock readers find wrong; empty: the file is whole."""
     try:
         with h5py.File(path, "r") as file:
             for name, base in holds.items():
-                if np.abs(file[name][...] - base - field()).max() > BOUND:
+                if np.abs(file[name][...] - base - field(ROWS, WIDTH)).max() > BOUND:
                     return f"wrong values in {name}"
     except (OSError, KeyError, RuntimeError) as error:
         return f"stock h5py: {error}"

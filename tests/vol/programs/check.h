@@ -24,6 +24,13 @@ extern int g_ranks;
 /* The call's value, which must not be negative, and HDF5 has told the application of no error.
  * Local as far as the call is. */
 #define OK(call) check_ok((int64_t)(call), #call, __FILE__, __LINE__)
+/* What one rank does to names; the others wait for it. */
+#define BY_ONE(call)                 \
+    do {                             \
+        MPI_Barrier(MPI_COMM_WORLD); \
+        if (g_rank == 0) OK(call);   \
+        MPI_Barrier(MPI_COMM_WORLD); \
+    } while (0)
 /* The call must fail; what HDF5 says about it is not printed. */
 #define FAILS(call)                                                 \
     do {                                                            \

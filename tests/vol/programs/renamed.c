@@ -8,14 +8,6 @@
 
 enum { k_rows = 256 };
 
-/* What one rank does to names; the others wait for it. */
-#define BY_ONE(call)                 \
-    do {                             \
-        MPI_Barrier(MPI_COMM_WORLD); \
-        if (g_rank == 0) OK(call);   \
-        MPI_Barrier(MPI_COMM_WORLD); \
-    } while (0)
-
 static void checkpoints(void) {
     for (int step = 0; step < 3; ++step) {
         write_file(MPI_COMM_WORLD, "checkpoint_new", k_rows, step);

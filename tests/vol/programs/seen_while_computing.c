@@ -8,13 +8,6 @@
 
 enum { k_rows = 8192 }; /* 4 MiB a file */
 
-#define BY_ONE(call)                 \
-    do {                             \
-        MPI_Barrier(MPI_COMM_WORLD); \
-        if (g_rank == 0) OK(call);   \
-        MPI_Barrier(MPI_COMM_WORLD); \
-    } while (0)
-
 static void compute_until_told(const char* directory) {
     static int step = 0;
     char go[1100], said[1100];
