@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <set>
 
 #include "store/commit_parts.hpp"
 #include "store/committer.hpp"
+#include "store/continuations.hpp"
+#include "store/dump_path.hpp"
 #include "store/hdf5_write.hpp"
 #include "store/placing_driver.hpp"
 #include "store/region_writer.hpp"
@@ -20,6 +23,17 @@ using Stage = CommitProgress::Stage;
 struct Committer::State {
     SharedFile* file = nullptr;
     std::shared_ptr<CommitProgress> last;  ///< of the image built before
+    ContinuationPlaces places;             ///< as the file has them
+    ContinuationPlaces next_places;        ///< once the image built before is in the file
+};
+
+/// What a commit does to the open file.
+struct Change {
+    /// Adds the object headers of datasets that it has made.
+    std::function<Status(hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers)>
+        make;
+    std::set<std::string> groups;  ///< that may have other links afterwards; absolute paths
+    ContinuationMove move;
 };
 
 Committer::Committer(SharedFile& file) : state_(std::make_unique<State>()) { state_->file = &file; }
@@ -137,6 +151,24 @@ Status place_chunks(PlacingState& state, hid_t dataset, const PlannedDataset& pl
     return {};
 }
 
+/// A group's path, and those of all groups above it.
+void add_groups(std::string path, std::set<std::string>& groups) {
+    while (!path.empty() && groups.insert(path).second) path.resize(path.rfind('/'));
+    groups.insert("/");
+}
+
+std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+std::set<std::string> groups_of(std::span<const DumpManifest> dumps) {
+    std::set<std::string> out;
+    for (const DumpManifest& dump : dumps) {
+        for (const GroupSpec& one : dump.groups) add_groups(one.path, out);
+        for (const ArraySpec& one : dump.arrays) add_groups(parent_of(one.path), out);
+        for (const DatasetSpec& one : dump.datasets) add_groups(parent_of(one.path), out);
+    }
+    return out;
+}
+
 /// Everything of the dumps, by HDF5 calls on the open file.
 Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest> dumps,
                    std::span<const PlannedDataset> planned, FilterAliases& aliases,
@@ -144,6 +176,10 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
     for (const DumpManifest& dump : dumps) {
         if (Status s = write_root_attributes(file, dump.root); !s.ok()) return s;
         if (Status s = replace_root_attributes(file, dump.root_set); !s.ok()) return s;
+        const DumpPath place(dump.root);
+        for (const std::string& group : groups_of({&dump, 1}))
+            if (!place.is_in_dump(group))
+                if (Status s = make_group_of_dumps(file, group); !s.ok()) return s;
         for (const GroupSpec& group : dump.groups)
             if (Status s = write_group(file, group); !s.ok()) return s;
         for (const ArraySpec& array : dump.arrays)
@@ -160,13 +196,31 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
     return {};
 }
 
-/// What a commit does to the open file; adds the object headers of datasets that it has made.
-using Change =
-    std::function<Status(hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers)>;
+/// Of all groups that were there before. Adds to `early` what is to be written with what is new.
+Status move_all_continuations(PlacingState& state, hid_t file, const Change& change,
+                              ContinuationPlaces& places, std::vector<Extent>& early) {
+    std::string is_new = "//";  // the last path of a group that was not there before
+    for (const std::string& path : change.groups) {
+        if (path.starts_with(is_new)) continue;
+        const Handle group(H5Gopen2(file, path.c_str(), H5P_DEFAULT), H5Gclose);
+        if (!group.ok()) return hdf5_error(StatusCode::internal, "group " + path);
+        auto address = object_address(group.get());
+        if (!address.ok()) return address.status();
+        if (*address >= change.move.old_end) {
+            is_new = path + "/";
+            continue;
+        }
+        auto moved = move_continuations(state, *address, change.move, places);
+        if (!moved.ok()) return moved.status().with_context("group " + path);
+        if (*moved) early.push_back(std::move(**moved));
+    }
+    return {};
+}
 
 /// Open (or make) the HDF5 file on `state`, change it, close it. Afterwards the overlay holds all
-/// that is new, and state.eoa is the stored end of the file.
-Status run_hdf5(PlacingState& state, const Change& change, bool pad) {
+/// that is new but for `early`, and state.eoa is the stored end of the file.
+Status run_hdf5(PlacingState& state, const Change& change, bool pad, ContinuationPlaces& places,
+                std::vector<Extent>& early) {
     const QuietErrors quiet;
     auto access = placing_access(state);
     if (!access.ok()) return access.status();
@@ -182,9 +236,11 @@ Status run_hdf5(PlacingState& state, const Change& change, bool pad) {
     state.eoa = pad || state.creating ? std::max(state.eoa, state.floor) : state.floor;
     FilterAliases aliases;
     std::vector<std::uint64_t> headers;
-    Status status = change(file.get(), aliases, headers);
+    Status status = change.make(file.get(), aliases, headers);
     if (status.ok() && H5Fflush(file.get(), H5F_SCOPE_GLOBAL) < 0)
         status = hdf5_error(StatusCode::internal, "flushing metadata");
+    if (status.ok() && !state.creating)
+        status = move_all_continuations(state, file.get(), change, places, early);
     // What was freed at the end stays the file's: the image begins behind it.
     state.eoa = std::max(state.eoa, state.floor);
     // The last byte must be ours to write (flush.cpp step 1). The superblock takes the end from
@@ -227,7 +283,11 @@ Status Committer::expect_flushed() {
     auto expected = Stage::dropped;
     state_->last->stage.compare_exchange_strong(expected, Stage::superseded);
     const Stage stage = state_->last->stage;
-    if (stage == Stage::done || stage == Stage::superseded) return {};
+    if (stage == Stage::done) state_->places = std::exchange(state_->next_places, {});
+    if (stage == Stage::done || stage == Stage::superseded) {
+        state_->last.reset();
+        return {};
+    }
     return {StatusCode::cancelled,
             "the commit before has not been flushed; flush it (again) first"};
 }
@@ -242,27 +302,33 @@ Result<CommitImage> Committer::take_out(std::span<const std::string> groups) try
     state.file = &state_->file->file();
     state.file_bytes = before->file_bytes;
     state.floor = align_up(before->stored_end);
-    const auto work = [&](hid_t file, FilterAliases&, std::vector<std::uint64_t>&) {
+    Change change;
+    change.make = [&](hid_t file, FilterAliases&, std::vector<std::uint64_t>&) {
         return store::take_out(file, groups);
     };
-    if (Status status = run_hdf5(state, work, false); !status.ok()) return status;
+    for (const std::string& group : groups) add_groups(parent_of(group), change.groups);
     CommitRecord record = before->record;
     record.drop(groups.size());
-    return image_of(state, before->record, std::move(record), true);
+    return image_of(state, change, *before, std::move(record), true);
 } catch (const std::bad_alloc&) {
     return Status{StatusCode::no_space, "out of memory while building a commit"};
 } catch (const std::exception& error) {
     return Status{StatusCode::internal, error.what()};
 }
 
-CommitImage Committer::image_of(const PlacingState& state, const CommitRecord& before,
-                                CommitRecord record, bool trim) {
+Result<CommitImage> Committer::image_of(PlacingState& state, Change& change, const Before& before,
+                                        CommitRecord record, bool trim) {
+    change.move = {state.floor, before.record.sequence + 1, trim};
+    ContinuationPlaces places = state_->places;
+    std::vector<Extent> early;
+    if (Status status = run_hdf5(state, change, !trim, places, early); !status.ok()) return status;
     CommitImage image;
     image.state_ = std::make_unique<CommitImage::State>();
-    fill_image(*image.state_, state.overlay, {state.floor, state.eoa}, before, std::move(record),
-               state_->file->run());
+    fill_image(*image.state_, state.overlay, {state.floor, state.eoa, before.is_readable},
+               before.record, std::move(record), state_->file->run(), std::move(early));
     image.state_->trim = trim;
     image.state_->progress = state_->last = std::make_shared<CommitProgress>();
+    state_->next_places = std::move(places);
     return image;
 }
 
@@ -290,11 +356,12 @@ Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
     state.creating = !before->has_superblock;
     state.floor = align_up(trim ? std::max(file_end, k_first_region_address)
                                 : std::max(file_end, before->stored_end));
-    const auto work = [&](hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers) {
+    Change change;
+    change.make = [&](hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers) {
         return write_dumps(state, file, dumps, *planned, aliases, headers);
     };
-    if (Status status = run_hdf5(state, work, !trim); !status.ok()) return status;
-    return image_of(state, before->record, std::move(record), trim);
+    change.groups = groups_of(dumps);
+    return image_of(state, change, *before, std::move(record), trim);
 } catch (const std::bad_alloc&) {
     return Status{StatusCode::no_space, "out of memory while building a commit"};
 } catch (const std::exception& error) {

@@ -23,8 +23,8 @@ struct CommitProgress {
 };
 
 struct CommitImage::State {
-    std::vector<Extent> fresh;               ///< beyond the old end, ascending
-    std::vector<Extent> in_place;            ///< in the order of writing, superblock last
+    std::vector<Extent> fresh;               ///< where no reader looks yet
+    std::vector<Extent> in_place;            ///< in the order of writing
     std::vector<std::byte> journal_outside;  ///< payload that does not fit into the slot
     std::uint64_t journal_outside_address = 0;
     std::uint64_t sequence = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "base/file.hpp"
@@ -33,6 +34,7 @@ Result<Before> read_before(SharedFile& shared) {
             StatusCode::corrupt,
             fmt::format("{}: superblock or commit record is damaged; run recover", shared.path())};
     before.has_superblock = true;
+    before.is_readable = superblock->status_flags == 0;
     before.stored_end = std::max(superblock->end_of_file, before.stored_end);
     before.record = *record;
     return before;
@@ -40,22 +42,24 @@ Result<Before> read_before(SharedFile& shared) {
 
 CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
                         const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,
-                        const RunId& run) {
+                        const RunId& run, std::vector<Extent> early) {
     image.run = run;
     image.stored_end = bounds.stored_end;
     image.fresh = overlay.extents(bounds.fresh_begin, bounds.stored_end);
+    std::move(early.begin(), early.end(), std::back_inserter(image.fresh));
     for (const Extent& extent : image.fresh) image.metadata_bytes += extent.bytes.size();
     record.sequence = image.sequence = before.sequence + 1;
     record.file_end = bounds.stored_end;
     record.metadata_bytes = before.metadata_bytes + image.metadata_bytes;
 
-    auto in_place = overlay.extents(k_superblock_bytes, bounds.fresh_begin);
+    image.in_place = overlay.extents(k_superblock_bytes, bounds.fresh_begin);
     auto superblock = overlay.extents(0, k_superblock_bytes);
     const CommitRecordBytes bytes = encode_commit_record(record, run);
-    in_place.push_back({k_commit_record_address, {bytes.begin(), bytes.end()}});
-    for (Extent& extent : superblock) in_place.push_back(std::move(extent));
-    for (const Extent& extent : in_place) image.metadata_bytes += extent.bytes.size();
-    image.in_place = std::move(in_place);
+    superblock.push_back({k_commit_record_address, {bytes.begin(), bytes.end()}});
+    if (!bounds.is_readable) std::reverse(superblock.begin(), superblock.end());
+    image.in_place.insert(bounds.is_readable ? image.in_place.begin() : image.in_place.end(),
+                          superblock.begin(), superblock.end());
+    for (const Extent& extent : image.in_place) image.metadata_bytes += extent.bytes.size();
 
     image.file_end = image.stored_end;
     auto payload = encode_journal_payload(image.in_place);

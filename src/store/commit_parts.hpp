@@ -11,6 +11,7 @@ namespace caesura::store {
 struct Before {
     std::uint64_t file_bytes = 0;
     bool has_superblock = false;
+    bool is_readable = false;  ///< and it does not say that the file is open for writing
     std::uint64_t stored_end = k_first_region_address;
     CommitRecord record;
 };
@@ -20,12 +21,16 @@ Result<Before> read_before(SharedFile& shared);
 struct CommitBounds {
     std::uint64_t fresh_begin = 0;  ///< nothing at or beyond it is part of the state before
     std::uint64_t stored_end = 0;   ///< as in the new superblock
+    /// Stock readers may open the file before the commit. The superblock then goes first, so that
+    /// no header points beyond the end that it says; else last, as it lets readers in.
+    bool is_readable = false;
 };
 /// Split the overlay into what is new and what is overwritten, and prepare the journal.
+/// @param early   what is written with what is new, at places before its begin.
 /// @param record  the one before with the new dumps in it; returned as it will lie in the file.
 CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
                         const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,
-                        const RunId& run);
+                        const RunId& run, std::vector<Extent> early = {});
 
 /// The order in which blocks are placed: by dump, dataset, chunk.
 bool record_order(const ChunkRecord& a, const ChunkRecord& b);

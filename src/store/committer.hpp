@@ -40,6 +40,8 @@ class CommitImage {
     std::unique_ptr<State> state_;
 };
 
+struct Before;
+struct Change;
 struct CommitRecord;
 struct PlacingState;
 
@@ -71,8 +73,8 @@ class Committer {
 
   private:
     Status expect_flushed();
-    CommitImage image_of(const PlacingState& state, const CommitRecord& before, CommitRecord record,
-                         bool trim);
+    Result<CommitImage> image_of(PlacingState& state, Change& change, const Before& before,
+                                 CommitRecord record, bool trim);
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -31,6 +31,13 @@ std::optional<std::uint64_t> DumpPath::of_group(const std::string& group) const 
     return dump ? std::optional(dump->iteration) : std::nullopt;
 }
 
+bool DumpPath::is_in_dump(const std::string& group) const {
+    for (std::size_t slash = group.find('/', 1);; slash = group.find('/', slash + 1)) {
+        if (of_group(group.substr(0, slash))) return true;
+        if (slash == std::string::npos) return false;
+    }
+}
+
 std::string DumpPath::parent() const {
     if (layout_) return layout_->parent();
     return before_.substr(0, std::max<std::size_t>(before_.rfind('/'), 1));

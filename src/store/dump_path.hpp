@@ -26,6 +26,8 @@ class DumpPath {
     std::string layout() const;
     /// Of a dump's group: the iteration. Nothing: it is none.
     std::optional<std::uint64_t> of_group(const std::string& group) const;
+    /// Does the group lie in a dump, or is it one's own?
+    bool is_in_dump(const std::string& group) const;
     /// Of the group that has all dumps, "/data" or "/": no slash behind it but the root's own.
     std::string parent() const;
     /// None: the path lies in no dump.

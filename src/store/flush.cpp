@@ -67,7 +67,7 @@ Status flush_steps(base::File& file, CommitImage::State& image, bool durable) {
     if (Status status = write_journal(file, image); !status.ok()) return status;
     if (Status status = sync(); !status.ok()) return status;
 
-    // 3. In place, the superblock last.
+    // 3. In place.
     if (Status status = write_all(file, image.in_place); !status.ok()) return status;
     if (Status status = sync(); !status.ok()) return status;
 

@@ -20,10 +20,17 @@ constexpr std::size_t k_most_value_bytes = 16;
 /// Few large dense heaps otherwise: openPMD gives a dataset more than the eight attributes that
 /// HDF5 keeps in the object header by default.
 constexpr unsigned k_max_compact = 64, k_min_dense = 32;
+/// Links of a group to which dumps are added. In its header they can be moved by one write
+/// (continuations.hpp), in a heap they cannot.
+constexpr unsigned k_max_compact_links = 1024, k_min_dense_links = 512;
 
 bool prepare_object(hid_t creation) {
     return H5Pset_obj_track_times(creation, 0) >= 0 &&
            H5Pset_attr_phase_change(creation, k_max_compact, k_min_dense) >= 0;
+}
+
+bool keep_links_in_header(hid_t creation) {
+    return H5Pset_link_phase_change(creation, k_max_compact_links, k_min_dense_links) >= 0;
 }
 
 bool is_ascii(std::string_view text) {
@@ -131,7 +138,8 @@ Status bad(const DatasetSpec& dataset, std::string_view reason) {
 }
 
 /// The group at an absolute path, made with its parents if it is not there.
-Result<Handle> open_group(hid_t file, const std::string& path) {
+/// @param grows  what is made is to hold many dumps.
+Result<Handle> open_group(hid_t file, const std::string& path, bool grows = false) {
     if (path.empty() || path.front() != '/')
         return Status{StatusCode::invalid_argument,
                       fmt::format("'{}' is not an absolute HDF5 path", path)};
@@ -147,7 +155,7 @@ Result<Handle> open_group(hid_t file, const std::string& path) {
             next = Handle(H5Gopen2(group.get(), name.c_str(), H5P_DEFAULT), H5Gclose);
         } else if (exists == 0) {
             const Handle creation(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
-            if (prepare_object(creation.get()))
+            if (prepare_object(creation.get()) && (!grows || keep_links_in_header(creation.get())))
                 next = Handle(
                     H5Gcreate2(group.get(), name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
                     H5Gclose);
@@ -189,7 +197,7 @@ Result<Handle> dataset_creation(const DatasetSpec& dataset, FilterAliases& alias
 
 Result<Handle> file_creation() {
     Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-    if (!creation.ok() || !prepare_object(creation.get()))
+    if (!creation.ok() || !prepare_object(creation.get()) || !keep_links_in_header(creation.get()))
         return hdf5_error(StatusCode::internal, "preparing a new file");
     return creation;
 }
@@ -225,6 +233,10 @@ Status replace_root_attributes(hid_t file, std::span<const Attribute> attributes
         H5Adelete(root->get(), k_version) < 0)
         return hdf5_error(StatusCode::internal, "attributes of /");
     return set_attributes(root->get(), "/", other);
+}
+
+Status make_group_of_dumps(hid_t file, const std::string& path) {
+    return open_group(file, path, true).status();
 }
 
 Status write_group(hid_t file, const GroupSpec& group) {

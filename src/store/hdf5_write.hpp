@@ -17,6 +17,8 @@ Status write_root_attributes(hid_t file, std::span<const Attribute> attributes);
 /// Attributes of the root group, in place of those of the same names. With a new "software" the
 /// version of the one before goes.
 Status replace_root_attributes(hid_t file, std::span<const Attribute> attributes);
+/// One that gets further links with each dump, if it is not there yet.
+Status make_group_of_dumps(hid_t file, const std::string& path);
 Status write_group(hid_t file, const GroupSpec& group);
 /// In place of those of the same names.
 Status set_attributes(hid_t object, const std::string& path, std::span<const Attribute> attributes);

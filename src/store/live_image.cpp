@@ -41,6 +41,14 @@ Status no_journal(SharedFile& file) {
             fmt::format("{}: a commit was cut off; run recover before writing to it", file.path())};
 }
 
+/// Do stock readers open the file as it is?
+Result<bool> is_readable(base::File& file) {
+    std::array<std::byte, k_superblock_bytes> front{};
+    if (Status s = file.read_at(0, front); !s.ok()) return s;
+    const auto superblock = decode_superblock(front);
+    return superblock && superblock->status_flags == 0;
+}
+
 /// Whatever is wrong with the placing state goes before what HDF5 says.
 Status with_reason(const PlacingState& placing, Status status) {
     if (placing.error.ok()) return status;
@@ -245,11 +253,14 @@ Result<CommitImage> LiveImage::commit(std::span<const std::uint64_t> dumps, std:
     const std::uint64_t used = std::max({layers.allocated_end, file_end, k_first_region_address});
     const std::uint64_t end = trim ? used : align_up(std::max(used, this->end()) + 1);
     if (Status s = freeze(end, !trim); !s.ok()) return s;
+    const auto readable = is_readable(state_->file->file());
+    if (!readable.ok()) return readable.status();
 
     CommitImage image;
     image.state_ = std::make_unique<CommitImage::State>();
-    state_->pending = fill_image(*image.state_, layers.frozen, {state_->fresh_begin, end},
-                                 state_->committed, std::move(record), state_->file->run());
+    state_->pending =
+        fill_image(*image.state_, layers.frozen, {state_->fresh_begin, end, *readable},
+                   state_->committed, std::move(record), state_->file->run());
     image.state_->trim = trim;
     image.state_->progress = state_->last = std::make_shared<CommitProgress>();
     state_->flushes = layers.flushes;

@@ -11,15 +11,16 @@
 namespace caesura::store {
 namespace {
 
-constexpr unsigned k_pipeline_message = 0x0b, k_continuation_message = 0x10;
-constexpr std::size_t k_signature_bytes = 4, k_checksum_bytes = 4;
+constexpr unsigned k_nil_message = 0x00, k_pipeline_message = 0x0b, k_continuation_message = 0x10;
+constexpr std::size_t k_signature_bytes = 4, k_checksum_bytes = 4, k_continuation_bytes = 16;
 
 std::uint64_t number_at(std::span<const std::byte> bytes, std::size_t at, std::size_t width) {
     return base::get_little(bytes.subspan(at, width).data(), width);
 }
 
-void put_16(std::span<std::byte> bytes, std::size_t at, unsigned value) {
-    base::put_little(bytes.subspan(at, 2).data(), value, 2);
+void put_number(std::span<std::byte> bytes, std::size_t at, std::uint64_t value,
+                std::size_t width) {
+    base::put_little(bytes.subspan(at, width).data(), value, width);
 }
 
 Status malformed(std::uint64_t address, std::string_view what) {
@@ -42,73 +43,151 @@ bool rename_in_pipeline(std::span<std::byte> body, const std::map<unsigned, unsi
         if (at + fixed > body.size()) return false;
         const std::size_t name = id >= 256 ? number_at(body, at + 2, 2) : 0;
         const std::size_t values = number_at(body, at + fixed - 2, 2);
-        if (const auto it = numbers.find(id); it != numbers.end()) put_16(body, at, it->second);
+        if (const auto it = numbers.find(id); it != numbers.end())
+            put_number(body, at, it->second, 2);
         at += fixed + name + 4 * values;
     }
     return at <= body.size();
 }
 
-struct HeaderChunk {  // of an object header: the first or a continuation
-    std::uint64_t address = 0;
-    std::uint64_t bytes = 0;  // signature and checksum included
-    std::size_t first_message = 0;
-};
-
-/// Walk the messages of one piece; rename in it, and note its continuations.
-Status rename_in_chunk(Overlay& overlay, const HeaderChunk& piece, bool has_order,
-                       const std::map<unsigned, unsigned>& numbers,
-                       std::vector<HeaderChunk>& pieces) {
-    if (!overlay.covers(piece.address, piece.bytes))
-        return malformed(piece.address, "not all of it is in memory");
-    std::vector<std::byte> bytes(piece.bytes);
-    overlay.read(piece.address, bytes);
-    const std::size_t end = bytes.size() - k_checksum_bytes;
-    const auto content = std::span(bytes).first(end);
-    if (number_at(bytes, end, 4) != metadata_checksum(content))
-        return malformed(piece.address, "checksum");
-    const std::size_t prefix = has_order ? 6 : 4;
-    for (std::size_t at = piece.first_message; at + prefix <= end;) {
-        const auto type = number_at(bytes, at, 1);
-        const std::size_t size = number_at(bytes, at + 1, 2);
-        at += prefix;
-        if (at + size > end) return malformed(piece.address, "a message is too long");
-        if (type == k_pipeline_message && !rename_in_pipeline(content.subspan(at, size), numbers))
-            return malformed(piece.address, "filter pipeline message");
-        if (type == k_continuation_message && size >= 16)
-            pieces.push_back(
-                {number_at(bytes, at, 8), number_at(bytes, at + 8, 8), k_signature_bytes});
-        at += size;
-    }
-    RecordWriter(std::span(bytes).subspan(end)).u32(metadata_checksum(content));
-    overlay.write(piece.address, bytes);
-    return {};
+void renew_checksum(std::span<std::byte> piece) {
+    const auto content = piece.first(piece.size() - k_checksum_bytes);
+    put_number(piece, content.size(), metadata_checksum(content), k_checksum_bytes);
 }
 
 }  // namespace
 
-Status rename_filters(Overlay& overlay, std::uint64_t address,
-                      const std::map<unsigned, unsigned>& numbers) {
+Result<ObjectHeader> ObjectHeader::read(const ReadAt& read_at, std::uint64_t address) {
     std::array<std::byte, 64> front{};
-    overlay.read(address, front);
+    if (Status status = read_at(address, front); !status.ok()) return status;
     if (std::memcmp(front.data(), "OHDR", 4) != 0 || front[4] != std::byte{2})
         return malformed(address, "signature or version");
+    ObjectHeader header;
     const auto flags = std::to_integer<unsigned>(front[5]);
     std::size_t at = 6;
     if ((flags & 0x20) != 0) at += 16;  // times
     if ((flags & 0x10) != 0) at += 4;   // attribute phase change values
     const std::size_t width = std::size_t{1} << (flags & 0x03);
     const std::uint64_t messages = number_at(front, at, width);
-    at += width;
-    std::vector<HeaderChunk> pieces = {{address, at + messages + k_checksum_bytes, at}};
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-        const HeaderChunk piece = pieces[i];  // the vector grows below
-        if (piece.bytes < piece.first_message + k_checksum_bytes)
-            return malformed(address, "a piece is too short");
-        if (const Status status =
-                rename_in_chunk(overlay, piece, (flags & 0x04) != 0, numbers, pieces);
-            !status.ok())
-            return status;
+    header.first_message_ = at + width;
+    header.prefix_bytes_ = (flags & 0x04) != 0 ? 6 : 4;
+    header.wanted_ = {{address, header.first_message_ + messages + k_checksum_bytes}};
+    while (header.pieces_.size() < header.wanted_.size())
+        if (Status status = header.read_piece(read_at); !status.ok()) return status;
+    return header;
+}
+
+/// The next one that is wanted. Its continuations are wanted then.
+Status ObjectHeader::read_piece(const ReadAt& read_at) {
+    const std::size_t number = pieces_.size();
+    const auto [address, size] = wanted_[number];
+    const std::size_t first = number == 0 ? first_message_ : k_signature_bytes;
+    if (size < first + k_checksum_bytes || size > k_most_piece_bytes)
+        return malformed(address, "the size of a piece");
+    Extent piece{address, std::vector<std::byte>(size)};
+    if (Status status = read_at(address, piece.bytes); !status.ok()) return status;
+    const std::size_t end = size - k_checksum_bytes;
+    if (number_at(piece.bytes, end, 4) != metadata_checksum(std::span(piece.bytes).first(end)))
+        return malformed(address, "checksum");
+    for (std::size_t at = first; at + prefix_bytes_ <= end;) {
+        const Message one{static_cast<unsigned>(number_at(piece.bytes, at, 1)), number,
+                          at + prefix_bytes_, number_at(piece.bytes, at + 1, 2)};
+        if (one.begin + one.bytes > end) return malformed(address, "a message is too long");
+        if (one.type == k_continuation_message && one.bytes >= k_continuation_bytes)
+            wanted_.push_back(
+                {number_at(piece.bytes, one.begin, 8), number_at(piece.bytes, one.begin + 8, 8)});
+        messages_.push_back(one);
+        at = one.begin + one.bytes;
     }
+    pieces_.push_back(std::move(piece));
+    return {};
+}
+
+std::span<std::byte> ObjectHeader::body(const Message& message) {
+    return std::span(pieces_[message.piece].bytes).subspan(message.begin, message.bytes);
+}
+
+bool ObjectHeader::has(unsigned type) const {
+    return std::any_of(messages_.begin(), messages_.end(),
+                       [type](const Message& one) { return one.type == type; });
+}
+
+void ObjectHeader::write(Overlay& overlay) {
+    for (Extent& piece : pieces_) {
+        renew_checksum(piece.bytes);
+        overlay.write(piece.address, piece.bytes);
+    }
+}
+
+std::span<const std::byte> ObjectHeader::whole(const Message& message) const {
+    return std::span(pieces_[message.piece].bytes)
+        .subspan(message.begin - prefix_bytes_, prefix_bytes_ + message.bytes);
+}
+
+void ObjectHeader::gather() {
+    std::vector<std::byte>& first = pieces_[0].bytes;
+    const std::size_t room = first.size() - first_message_ - k_checksum_bytes;
+    std::vector<std::vector<std::byte>> all;
+    std::size_t total = 0;
+    for (const Message& one : messages_) {
+        if (one.type == k_nil_message || one.type == k_continuation_message) continue;
+        const auto bytes = whole(one);
+        all.emplace_back(bytes.begin(), bytes.end());
+        total += bytes.size();
+    }
+    const bool fits = total <= room;
+    const std::size_t kept_bytes = fits ? room : room - prefix_bytes_ - k_continuation_bytes;
+    std::vector<std::byte> kept,
+        moved = {std::byte{'O'}, std::byte{'C'}, std::byte{'H'}, std::byte{'K'}};
+    bool keeps = true;  // in their order: what follows one that has no room moves, too
+    for (const auto& bytes : all) {
+        keeps = keeps && kept.size() + bytes.size() <= kept_bytes;
+        std::vector<std::byte>& to = keeps ? kept : moved;
+        to.insert(to.end(), bytes.begin(), bytes.end());
+    }
+    continuation_ = 0;
+    if (!fits) {
+        continuation_ = first_message_ + kept.size() + prefix_bytes_;
+        kept.resize(kept.size() + prefix_bytes_ + k_continuation_bytes);
+        const std::size_t at = continuation_ - first_message_ - prefix_bytes_;
+        put_number(kept, at, k_continuation_message, 1);
+        put_number(kept, at + 1, k_continuation_bytes, 2);
+        moved.resize(moved.size() + k_checksum_bytes);
+    }
+    if (const std::size_t left = room - kept.size(); left >= prefix_bytes_) {
+        kept.resize(room);  // a message of nothing; less than its prefix stays a gap
+        put_number(kept, room - left + 1, left - prefix_bytes_, 2);
+    }
+    kept.resize(room);
+    std::copy(kept.begin(), kept.end(), first.data() + first_message_);
+    pieces_.resize(1);
+    messages_.clear();
+    if (!fits) pieces_.push_back({0, std::move(moved)});
+}
+
+std::uint64_t ObjectHeader::continuation_bytes() const {
+    return pieces_.size() > 1 ? pieces_[1].bytes.size() : 0;
+}
+
+void ObjectHeader::place_continuation(std::uint64_t address) {
+    pieces_[1].address = address;
+    put_number(pieces_[0].bytes, continuation_, address, 8);
+    put_number(pieces_[0].bytes, continuation_ + 8, pieces_[1].bytes.size(), 8);
+    for (Extent& piece : pieces_) renew_checksum(piece.bytes);
+}
+
+Status rename_filters(Overlay& overlay, std::uint64_t address,
+                      const std::map<unsigned, unsigned>& numbers) {
+    const auto read = [&](std::uint64_t at, std::span<std::byte> bytes) -> Status {
+        overlay.read(at, bytes);
+        return {};
+    };
+    auto header = ObjectHeader::read(read, address);
+    if (!header.ok()) return header.status();
+    for (const ObjectHeader::Message& one : header->messages())
+        if (one.type == k_pipeline_message && !rename_in_pipeline(header->body(one), numbers))
+            return malformed(address, "filter pipeline message");
+    header->write(overlay);
     return {};
 }
 

@@ -46,6 +46,25 @@ void Overlay::write(std::uint64_t address, std::span<const std::byte> bytes) {
     }
 }
 
+void Overlay::erase(std::uint64_t address, std::uint64_t bytes) {
+    const std::uint64_t end = address + bytes;
+    const auto found = first_after(address);
+    for (auto it = extents_.erase(found, found); it != extents_.end() && it->first < end;) {
+        const std::uint64_t start = it->first, stop = start + it->second.size();
+        bytes_ -= std::min(end, stop) - std::max(address, start);
+        if (stop > end)
+            extents_.emplace(end, std::vector<std::byte>(
+                                      it->second.begin() + static_cast<std::ptrdiff_t>(end - start),
+                                      it->second.end()));
+        if (start < address) {
+            it->second.resize(address - start);
+            ++it;
+        } else {
+            it = extents_.erase(it);
+        }
+    }
+}
+
 void Overlay::read(std::uint64_t address, std::span<std::byte> bytes) const {
     const std::uint64_t end = address + bytes.size();
     for (auto it = first_after(address); it != extents_.end() && it->first < end; ++it) {

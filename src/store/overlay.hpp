@@ -20,6 +20,8 @@ struct Extent {
 class Overlay {
   public:
     void write(std::uint64_t address, std::span<const std::byte> bytes);
+    /// Nothing was written in the interval.
+    void erase(std::uint64_t address, std::uint64_t bytes);
     /// Replace in `bytes` (which lie at `address`) what has been written here.
     void read(std::uint64_t address, std::span<std::byte> bytes) const;
     /// True if every byte of the interval has been written.

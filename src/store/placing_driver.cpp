@@ -86,6 +86,8 @@ void PlacingState::allocate_at_once(bool on) {
 
 namespace {
 
+constexpr std::uint64_t k_sector_bytes = 512;
+
 /// What the library sees of an open file; its own part must come first.
 struct OpenFile {
     H5FD_t base;
@@ -186,7 +188,12 @@ haddr_t caesura_fd_alloc(H5FD_t* file, H5FD_mem_t type, hid_t, hsize_t size) {
         state.allocated = true;
         return state.armed->address;
     }
-    const std::uint64_t address = std::max(state.eoa, state.floor);
+    std::uint64_t address = std::max(state.eoa, state.floor);
+    // A disk writes a sector wholly or not at all, and a group that later dumps are added to is
+    // changed by one write (continuations.hpp). The first commit makes these groups.
+    const bool crosses = address / k_sector_bytes != (address + size - 1) / k_sector_bytes;
+    if (type == H5FD_MEM_OHDR && state.creating && crosses && size <= k_sector_bytes)
+        address = (address / k_sector_bytes + 1) * k_sector_bytes;
     state.eoa = address + size;
     if (state.live) state.live->allocated_end = state.eoa;
     return address;

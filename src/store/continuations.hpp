@@ -1,0 +1,46 @@
+// How groups of the file get further links so that stock readers can open it at every instant.
+//
+// HDF5 changes a group's object header in several pieces, and who reads between two of these writes
+// finds pieces that do not fit each other. Here the first piece stays where it is (hard links,
+// references and tokens hold its address) and is written last, in one write; everything else goes
+// to one new continuation, where no reader looks yet.
+//
+// Invariant: what a commit writes over belongs to neither of the two states of the file before.
+#pragma once
+
+#include "store/placing_driver.hpp"
+
+namespace caesura::store {
+
+/// Where continuations lie, and where some have lain. Of one file, while one process writes to it.
+class ContinuationPlaces {
+  public:
+    /// Of one that nobody needs any more. 0: there is no place that is large enough.
+    /// @param sequence  of the commit that asks.
+    std::uint64_t take(std::uint64_t bytes, std::uint64_t sequence);
+    void add(std::uint64_t address, std::uint64_t bytes);
+    /// The commit of this number no longer points to what lies at `address`. No place: ignored.
+    void leave(std::uint64_t address, std::uint64_t sequence);
+
+  private:
+    struct Place {
+        std::uint64_t address = 0, bytes = 0;
+        std::uint64_t left_by = 0;  // a commit's number; 0: in use
+    };
+    std::vector<Place> places_;
+};
+
+struct ContinuationMove {
+    std::uint64_t old_end = 0;   ///< what lies before it is part of the file as it is
+    std::uint64_t sequence = 0;  ///< of the commit
+    bool last = false;           ///< no commit follows: no place needs room to grow
+};
+/// In the overlay, move the continuations of the object header at `address` to one new one. What
+/// was not changed, or has its links in a heap, stays as it is.
+/// @return what is to be written to a place before old_end, together with what is new; or nothing.
+/// Errors: internal, io, corrupt (the header is not valid).
+Result<std::optional<Extent>> move_continuations(PlacingState& state, std::uint64_t address,
+                                                 const ContinuationMove& move,
+                                                 ContinuationPlaces& places);
+
+}  // namespace caesura::store
