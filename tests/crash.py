@@ -4,9 +4,8 @@
 Each run starts `mpirun -n 2 crash_writer`, waits for a moment drawn from the run's seed, sends
 SIGKILL to the launcher and every rank at once, and then looks at the file:
 
-  1. as stock h5py sees it: it opens and holds every dump the writer had reported as committed.
-     Two exceptions, both counted: there was no first commit yet, or the kill fell into the
-     milliseconds of in-place overwrites, which the journal repairs;
+  1. as stock h5py sees it: it opens and holds every dump the writer had reported as committed,
+     also if the kill fell into a commit. It may not open before the first commit, which is counted;
   2. after `caesura recover`: every reported dump is there, and every dump that is there is exact in
      every value; up to the last reported one there is no hole;
   3. after a second recover: not a byte has changed.
@@ -118,7 +117,6 @@ class Outcome:
     dumps: int = 0  # after recovery
     before_first_commit: bool = False
     in_window: bool = False  # the journal was whole: in-place overwrites were under way
-    stock_refused: bool = False  # and stock h5py did not read everything, as it may then
     closed: bool = False
     finished: int = 0
     dropped: int = 0
@@ -133,7 +131,7 @@ class Outcome:
         """What is said of one file of several."""
         for count in ("dumps", "finished", "dropped", "beyond_report"):
             setattr(self, count, getattr(self, count) + getattr(other, count))
-        for flag in ("in_window", "stock_refused", "journal_torn"):
+        for flag in ("in_window", "journal_torn"):
             setattr(self, flag, getattr(self, flag) or getattr(other, flag))
         self.faults += [f"{name}: {fault}" for fault in other.faults]
 
@@ -345,7 +343,7 @@ class Run:
         outcome = self.outcome
         with self.path.open("rb") as file:
             outcome.before_first_commit = file.read(8) != b"\x89HDF\r\n\x1a\n"
-        if outcome.before_first_commit and not outcome.in_window:
+        if outcome.before_first_commit:
             if self.due():
                 self.fault("no superblock, although a dump was reported as committed")
             return
@@ -353,10 +351,7 @@ class Run:
             faults = self.compare(self.due())
         except (OSError, KeyError, RuntimeError) as error:
             faults = [f"stock h5py: {error}"]
-        if faults and outcome.in_window:
-            outcome.stock_refused = True
-        else:
-            outcome.faults += [f"before recover: {fault}" for fault in faults]
+        outcome.faults += [f"before recover: {fault}" for fault in faults]
 
     def check_recovered(self, report: dict) -> None:
         outcome = self.outcome
@@ -510,7 +505,7 @@ def describe(outcome: Outcome) -> str:
     if outcome.before_first_commit:
         words.append("before the first commit")
     if outcome.in_window:
-        words.append("in the window" + (", needs recover" if outcome.stock_refused else ""))
+        words.append("in the window")
     if outcome.finished:
         words.append(f"{outcome.finished} finished")
     if outcome.dropped:
@@ -529,7 +524,6 @@ def summary(outcomes: list[Outcome]) -> dict[str, int | float]:
         "with a file for each dump, or three": sum(o.plan.dumps_per_file > 0 for o in outcomes),
         "before the first commit": sum(o.before_first_commit for o in outcomes),
         "in the window of in-place overwrites": sum(o.in_window for o in outcomes),
-        "of these unreadable before recover": sum(o.stock_refused for o in outcomes),
         "torn journals dropped": sum(o.journal_torn for o in outcomes),
         "dumps reported committed": sum(
             (o.committed or 0) // o.plan.every + 1 for o in outcomes if o.committed is not None

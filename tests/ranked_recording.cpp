@@ -31,6 +31,11 @@ class RankedRecording::ViewFile final : public base::ForwardingFile {
         recording_.operations_.push_back({Operation::Kind::truncate, rank_, bytes, {}});
         return ForwardingFile::truncate(bytes);
     }
+    Status extend(std::uint64_t bytes) override {
+        const std::lock_guard lock(recording_.order_);
+        recording_.operations_.push_back({Operation::Kind::extend, rank_, bytes, {}});
+        return ForwardingFile::extend(bytes);
+    }
 
   private:
     RankedRecording& recording_;
@@ -85,6 +90,8 @@ std::vector<std::byte> file_after(std::span<const Operation* const> operations,
     for (std::size_t i = 0; i < operations.size(); ++i) {
         const Operation& operation = *operations[i];
         if (operation.kind == Operation::Kind::truncate) file.resize(operation.offset);
+        if (operation.kind == Operation::Kind::extend)
+            file.resize(std::max<std::size_t>(file.size(), operation.offset));
         if (operation.kind != Operation::Kind::write) continue;
         const bool last = i + 1 == operations.size();
         const std::size_t bytes =

@@ -15,7 +15,7 @@
 namespace caesura::testing {
 
 struct Operation {
-    enum class Kind { write, truncate, sync, sync_directory };
+    enum class Kind { write, truncate, extend, sync, sync_directory };
     Kind kind = Kind::sync;
     int rank = 0;
     std::uint64_t offset = 0;  ///< of a write; new length of a truncate

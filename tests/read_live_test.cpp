@@ -137,6 +137,8 @@ TEST_F(ReadLive, a_commit_that_happens_while_the_file_is_opened_is_seen_whole_or
                 status = (*file)->write_at(operation.offset, operation.bytes);
             if (operation.kind == Operation::Kind::truncate)
                 status = (*file)->truncate(operation.offset);
+            if (operation.kind == Operation::Kind::extend)
+                status = (*file)->extend(operation.offset);
             ASSERT_TRUE(status.ok()) << status.message();
         };
         testing::WatchedFileSystem files;

@@ -189,6 +189,13 @@ def crash(options: argparse.Namespace) -> int:
     return run_open("crash", [*command, *options.arguments], log="crash", env=environment())
 
 
+def openings(options: argparse.Namespace) -> int:
+    """Open a file at every instant of its run, and after kills in commits: tests/openings.py."""
+    build()
+    command = [str(machine.VENV_PYTHON), str(ROOT / "tests" / "openings.py"), *options.arguments]
+    return run_open("openings", command, log="openings", env=environment())
+
+
 def torture(options: argparse.Namespace) -> int:
     """HDF5 applications under the connector, delayed and killed: tests/vol."""
     root = hdf5.ensure()
@@ -329,6 +336,12 @@ def parser() -> argparse.ArgumentParser:
         "arguments go to tests/crash.py",
     )
     which.add_argument("--runs", type=int, default=20)
+    add(
+        "openings",
+        openings,
+        "open a file by stock HDF5 during its run and after kills inside its commits; further "
+        "arguments go to tests/openings.py",
+    )
     which = add(
         "torture",
         torture,
@@ -346,7 +359,14 @@ def parser() -> argparse.ArgumentParser:
 def main() -> int:
     """Parse and run."""
     options, options.arguments = parser().parse_known_args()
-    if options.arguments and options.call not in (benches.bench, demo, crash, stand_in, torture):
+    if options.arguments and options.call not in (
+        benches.bench,
+        demo,
+        crash,
+        openings,
+        stand_in,
+        torture,
+    ):
         parser().error(f"{options.command} does not know {' '.join(options.arguments)}")
     try:
         return options.call(options)

@@ -242,7 +242,7 @@ def test_a_full_disk_is_an_error_and_the_report_says_what_was_lost(tmp_path):
     writer.finish_by(1e6)
     assert writer.report().lost_dumps == writer.report().lost_bytes == 0
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_blocks * 512, before[1]))
     try:
         with writer.iteration(1) as iteration:
             iteration.begin_dump(time=1.0).put(rho, noise)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -120,6 +121,19 @@ class PosixFile final : public File {
         return ::ftruncate(fd_, static_cast<off_t>(bytes)) == 0
                    ? Status{}
                    : os_error(path_, fmt::format("truncate to {}", bytes), errno);
+    }
+    Status extend(std::uint64_t bytes) override {
+        auto now = size();
+        if (!now.ok() || *now >= bytes) return now.status();
+        // Beyond the process's limit there would be a signal, which ends a program by default.
+        struct rlimit limit {};
+        if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
+            return {StatusCode::unsupported, path_ + ": ulimit -f does not allow it"};
+        // Never shorter, whatever others write meanwhile, as ftruncate could make it.
+        if (::fallocate(fd_, 0, static_cast<off_t>(bytes - 1), 1) == 0) return {};
+        if (errno == EOPNOTSUPP || errno == ENOSYS)
+            return {StatusCode::unsupported, path_ + ": this file system has no fallocate"};
+        return os_error(path_, fmt::format("fallocate up to {}", bytes), errno);
     }
     Result<std::uint64_t> size() override {
         struct stat info {};

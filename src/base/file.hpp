@@ -42,6 +42,9 @@ class File {
     /// fdatasync, and the file's size with it.
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;
+    /// Let it be so long at least: no byte of it changes, and it takes a page of the disk. Errors:
+    /// unsupported (this file system, or this File, cannot), no_space, io.
+    virtual Status extend(std::uint64_t) { return {StatusCode::unsupported, "extend"}; }
     virtual Result<std::uint64_t> size() = 0;
     /// Advisory lock for the life of this File, or until unlock() (flock). Nothing is locked where
     /// locking is off. Errors: io (held by another; the file system knows no locks and

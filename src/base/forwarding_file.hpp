@@ -20,6 +20,7 @@ class ForwardingFile : public File {
     }
     Status sync() override { return inner_->sync(); }
     Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
+    Status extend(std::uint64_t bytes) override { return inner_->extend(bytes); }
     Result<std::uint64_t> size() override { return inner_->size(); }
     Status lock(bool exclusive) override { return inner_->lock(exclusive); }
     void unlock() override { inner_->unlock(); }

@@ -133,7 +133,7 @@ Tree::Built Ledger::build_tree(std::uint64_t file_end, bool trim) try {
 }
 
 Status Ledger::build(bool trim) {
-    const auto file_end = book_.build(trim);
+    const auto file_end = book_.build(trim, subject_.tree.runs_ahead());
     if (!file_end.ok()) return file_end.status();
     if (!builds()) return {};
     if (book_.has_failed_build())

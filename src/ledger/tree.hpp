@@ -42,6 +42,9 @@ class Tree {
     /// @param file_end  end of all regions; see Committer::build, also for `trim`.
     /// @return  on rank 0 the image to be flushed, elsewhere nothing. Errors end all commits.
     virtual Built build(const Dumps& dumps, std::uint64_t file_end, bool trim) = 0;
+    /// Does a commit say a later end of the file than it needs, which the last one takes back? The
+    /// same on all ranks.
+    virtual bool runs_ahead() const { return false; }
     /// The image of the last build lies in the file; called before the next build. On the ranks
     /// that build. Errors end all commits.
     virtual Status flushed() { return {}; }
@@ -50,17 +53,20 @@ class Tree {
 /// The tree of a file that nobody but us makes: rank 0 builds it with a Committer.
 class CommitterTree final : public Tree {
   public:
-    /// @param file  of the calling rank; outlives the tree.
-    CommitterTree(store::SharedFile& file, int rank) {
-        if (rank == 0) committer_.emplace(file);
+    /// @param file  of the calling rank; outlives the tree. @param for_readers  as Committer's.
+    CommitterTree(store::SharedFile& file, int rank, bool for_readers = false)
+        : for_readers_(for_readers) {
+        if (rank == 0) committer_.emplace(file, for_readers);
     }
     bool records_on_all_ranks() const override { return false; }
     // The ledger keeps account of what a commit adds to the file: CommitImage::file_end().
     std::uint64_t end() const override { return 0; }
     void regions_end(std::uint64_t) override {}
     Built build(const Dumps& dumps, std::uint64_t file_end, bool trim) override;
+    bool runs_ahead() const override { return for_readers_; }
 
   private:
+    bool for_readers_;
     std::optional<store::Committer> committer_;  ///< rank 0
 };
 

@@ -25,6 +25,9 @@ struct Committer::State {
     std::shared_ptr<CommitProgress> last;  ///< of the image built before
     ContinuationPlaces places;             ///< as the file has them
     ContinuationPlaces next_places;        ///< once the image built before is in the file
+    bool for_readers = false;
+    AnnouncedEnd end;       ///< as the file has it
+    AnnouncedEnd next_end;  ///< once the image built before is in the file
 };
 
 /// What a commit does to the open file.
@@ -36,7 +39,10 @@ struct Change {
     ContinuationMove move;
 };
 
-Committer::Committer(SharedFile& file) : state_(std::make_unique<State>()) { state_->file = &file; }
+Committer::Committer(SharedFile& file, bool for_readers) : state_(std::make_unique<State>()) {
+    state_->file = &file;
+    state_->for_readers = for_readers;
+}
 Committer::~Committer() = default;
 Committer::Committer(Committer&&) noexcept = default;
 
@@ -233,7 +239,7 @@ Status run_hdf5(PlacingState& state, const Change& change, bool pad, Continuatio
     if (!file.ok()) return reason(state, hdf5_error(StatusCode::internal, "opening the file"));
     // Before any change: the library may extend a block at the old end without asking the driver.
     // A new file has its root group beyond the floor by now, so trimming never lowers that one.
-    state.eoa = pad || state.creating ? std::max(state.eoa, state.floor) : state.floor;
+    state.eoa = state.creating ? std::max(state.eoa, state.floor) : state.floor;
     FilterAliases aliases;
     std::vector<std::uint64_t> headers;
     Status status = change.make(file.get(), aliases, headers);
@@ -283,7 +289,11 @@ Status Committer::expect_flushed() {
     auto expected = Stage::dropped;
     state_->last->stage.compare_exchange_strong(expected, Stage::superseded);
     const Stage stage = state_->last->stage;
-    if (stage == Stage::done) state_->places = std::exchange(state_->next_places, {});
+    if (stage == Stage::done) {
+        state_->places = std::exchange(state_->next_places, {});
+        state_->end = state_->next_end;
+        if (!state_->last->has_extended) state_->end.file = 0;
+    }
     if (stage == Stage::done || stage == Stage::superseded) {
         state_->last.reset();
         return {};
@@ -316,6 +326,20 @@ Result<CommitImage> Committer::take_out(std::span<const std::string> groups) try
     return Status{StatusCode::internal, error.what()};
 }
 
+/// In the superblock of the overlay. What could not be made longer before cannot be now.
+void Committer::announce(PlacingState& state, const Before& before, CommitImage::State& image) {
+    const bool is_first = !before.has_superblock;
+    AnnouncedEnd last = state_->end;
+    if (last.superblock == 0 && !is_first)  // a run before this one made that commit
+        last = {before.record.file_end, before.stored_end, before.file_bytes};
+    if (!is_first && last.file == 0) return;
+    image.announced = state_->next_end = announce_end(state.eoa, last);
+    std::array<std::byte, k_superblock_bytes> front{};
+    state.overlay.read(0, front);
+    patch_superblock(front, {image.announced.superblock, 0});
+    state.overlay.write(0, front);
+}
+
 Result<CommitImage> Committer::image_of(PlacingState& state, Change& change, const Before& before,
                                         CommitRecord record, bool trim) {
     change.move = {state.floor, before.record.sequence + 1, trim};
@@ -324,6 +348,7 @@ Result<CommitImage> Committer::image_of(PlacingState& state, Change& change, con
     if (Status status = run_hdf5(state, change, !trim, places, early); !status.ok()) return status;
     CommitImage image;
     image.state_ = std::make_unique<CommitImage::State>();
+    if (state_->for_readers && !trim) announce(state, before, *image.state_);
     fill_image(*image.state_, state.overlay, {state.floor, state.eoa, before.is_readable},
                before.record, std::move(record), state_->file->run(), std::move(early));
     image.state_->trim = trim;
@@ -355,7 +380,7 @@ Result<CommitImage> Committer::build(std::span<const DumpManifest> dumps,
     state.file_bytes = before->file_bytes;
     state.creating = !before->has_superblock;
     state.floor = align_up(trim ? std::max(file_end, k_first_region_address)
-                                : std::max(file_end, before->stored_end));
+                                : std::max(file_end, before->record.file_end));
     Change change;
     change.make = [&](hid_t file, FilterAliases& aliases, std::vector<std::uint64_t>& headers) {
         return write_dumps(state, file, dumps, *planned, aliases, headers);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "store/announced_end.hpp"
 #include "store/committer.hpp"
 #include "store/overlay.hpp"
 #include "store/region_format.hpp"
@@ -20,6 +21,7 @@ struct CommitProgress {
         done,
     };
     std::atomic<Stage> stage{Stage::built};
+    std::atomic<bool> has_extended{false};  ///< the file is as long as was announced
 };
 
 struct CommitImage::State {
@@ -28,7 +30,8 @@ struct CommitImage::State {
     std::vector<std::byte> journal_outside;  ///< payload that does not fit into the slot
     std::uint64_t journal_outside_address = 0;
     std::uint64_t sequence = 0;
-    std::uint64_t stored_end = 0;  ///< as in the superblock
+    std::uint64_t stored_end = 0;  ///< of what is used
+    AnnouncedEnd announced;        ///< for readers that open the file meanwhile; file 0: not
     std::uint64_t file_end = 0;    ///< stored_end, or beyond an outside journal
     std::uint64_t metadata_bytes = 0;
     bool trim = false;

@@ -48,7 +48,8 @@ struct PlacingState;
 /// Builds the HDF5 metadata of dumps in memory. Exists on one rank. Calls HDF5.
 class Committer {
   public:
-    explicit Committer(SharedFile& file);
+    /// @param for_readers  more than one commit follows, and others open the file between them.
+    explicit Committer(SharedFile& file, bool for_readers = false);
     ~Committer();
     Committer(Committer&&) noexcept;
 
@@ -73,6 +74,7 @@ class Committer {
 
   private:
     Status expect_flushed();
+    void announce(PlacingState& state, const Before& before, CommitImage::State& image);
     Result<CommitImage> image_of(PlacingState& state, Change& change, const Before& before,
                                  CommitRecord record, bool trim);
     struct State;

@@ -13,7 +13,7 @@ constexpr unsigned k_link_info_message = 0x02;
 constexpr std::uint64_t k_undefined = ~std::uint64_t{0};
 /// Commits between the one that leaves a place and the first that may take it: a reader that has
 /// opened the file as it was before may still be reading.
-constexpr std::uint64_t k_commits_between = 2;
+constexpr std::uint64_t k_commits_between = 4;
 
 /// Does a group have its links in a heap?
 bool has_link_heap(ObjectHeader& header) {

@@ -39,7 +39,7 @@ class Crash : public ::testing::Test {
 
     void SetUp() override {
         RecordingFileSystem recorder(base::FileSystem::posix());
-        SmallRun run(recorder, path_.str(), 2, crash_run());
+        SmallRun run(recorder, path_.str(), 2, crash_run(), true);
         ASSERT_TRUE(run.opened().ok()) << run.opened().message();
         for (std::size_t n = 0; n < dumps_.size(); ++n) {
             ASSERT_TRUE(run.write_regions(dumps_[n]).ok());
@@ -175,7 +175,7 @@ TEST(CrashOfManyCommits, leaves_at_every_instant_a_file_that_stock_hdf5_reads) {
     std::vector<std::size_t> committed_at;
     std::size_t taken_at = 0;  // the dumps after the kept ones
     {
-        SmallRun run(recorder, path.str(), 1, crash_run());
+        SmallRun run(recorder, path.str(), 1, crash_run(), true);
         ASSERT_TRUE(run.opened().ok());
         for (const SmallDump& dump : dumps) {
             ASSERT_TRUE(run.dump_and_commit(dump).ok());

@@ -5,6 +5,7 @@
 #include "store/commit_image.hpp"
 #include "store/committer.hpp"
 #include "store/journal.hpp"
+#include "store/superblock.hpp"
 
 namespace caesura::store {
 
@@ -45,9 +46,24 @@ Status write_journal(base::File& file, const CommitImage::State& image) {
                          encode_journal(image.run, image.sequence, address, payload));
 }
 
+/// Make the file longer than it needs to be, or say its real end.
+void announce(base::File& file, CommitImage::State& image) {
+    const AnnouncedEnd& end = image.announced;
+    if (end.file == 0 || image.progress->has_extended) return;
+    if (file.extend(end.file).ok()) {
+        image.progress->has_extended = true;
+        return;
+    }
+    for (Extent& extent : image.in_place)
+        if (extent.address == 0) patch_superblock(extent.bytes, {end.used, 0});
+    if (!image.journal_outside.empty())
+        image.journal_outside = encode_journal_payload(image.in_place);
+}
+
 Status flush_steps(base::File& file, CommitImage::State& image, bool durable) {
     const auto sync = [&] { return durable ? file.sync() : Status{}; };
 
+    announce(file, image);
     // 1. New metadata, where no reader looks yet. Its last byte is the file's new end, so that the
     //    file grows by a write: ftruncate could cut off what another rank has just written beyond.
     if (Status status = write_all(file, image.fresh); !status.ok()) return status;

@@ -27,6 +27,10 @@ class RecordingFile final : public base::ForwardingFile {
         log_.add({Operation::Kind::truncate, bytes, {}});
         return ForwardingFile::truncate(bytes);
     }
+    Status extend(std::uint64_t bytes) override {
+        log_.add({Operation::Kind::extend, bytes, {}});
+        return ForwardingFile::extend(bytes);
+    }
 
   private:
     RecordingFileSystem& log_;
@@ -35,6 +39,8 @@ class RecordingFile final : public base::ForwardingFile {
 void apply(std::vector<std::byte>& file, const Operation& operation, std::size_t bytes) {
     if (operation.kind == Operation::Kind::truncate) {
         file.resize(operation.offset);
+    } else if (operation.kind == Operation::Kind::extend) {
+        file.resize(std::max<std::size_t>(file.size(), operation.offset));
     } else if (operation.kind == Operation::Kind::write) {
         if (file.size() < operation.offset + bytes) file.resize(operation.offset + bytes);
         std::copy_n(operation.bytes.begin(), bytes,

@@ -9,9 +9,9 @@
 namespace caesura::store {
 
 struct Operation {
-    enum class Kind { write, truncate, sync, sync_directory };
+    enum class Kind { write, truncate, extend, sync, sync_directory };
     Kind kind = Kind::sync;
-    std::uint64_t offset = 0;  ///< of a write; new length of a truncate
+    std::uint64_t offset = 0;  ///< of a write; new length of a truncate or extend
     std::vector<std::byte> bytes;
 };
 

@@ -112,7 +112,8 @@ TemporaryPath::~TemporaryPath() {
     std::filesystem::remove(path_, ignored);
 }
 
-SmallRun::SmallRun(base::FileSystem& file_system, const std::string& path, int ranks, RunId run)
+SmallRun::SmallRun(base::FileSystem& file_system, const std::string& path, int ranks, RunId run,
+                   bool for_readers)
     : ranks_(ranks), previous_(static_cast<std::size_t>(ranks), 0), end_(first_region_address()) {
     for (int r = 0; r < ranks; ++r) {
         auto file = r == 0 ? SharedFile::create(file_system, path, run)
@@ -123,7 +124,7 @@ SmallRun::SmallRun(base::FileSystem& file_system, const std::string& path, int r
         }
         files_.push_back(std::make_unique<SharedFile>(std::move(*file)));
     }
-    committer_ = std::make_unique<Committer>(*files_.front());
+    committer_ = std::make_unique<Committer>(*files_.front(), for_readers);
 }
 
 void SmallRun::reserve(const SmallDump& dump) {

@@ -55,7 +55,8 @@ class TemporaryPath {
 /// Writes dumps as a run of `ranks` ranks would, one after the other in one thread.
 class SmallRun {
   public:
-    SmallRun(base::FileSystem& file_system, const std::string& path, int ranks, RunId run);
+    SmallRun(base::FileSystem& file_system, const std::string& path, int ranks, RunId run,
+             bool for_readers = false);
 
     /// Take room for the dump's regions, beyond everything else.
     void reserve(const SmallDump& dump);

@@ -157,12 +157,14 @@ Status Writer::Impl::open_file() {
 std::unique_ptr<writer::Tree> Writer::Impl::new_tree(store::SharedFile& file,
                                                      std::string file_format) const {
     const bool has_dumps = !series.name && !known.kept.empty();
+    // A file of one dump has one commit; and a service makes no file longer for us.
+    const bool for_readers = file_format.empty() && !session.experience->transport;
     const std::string& text = opening ? known.layout : session.options.layout;
     if (text.empty())
-        return std::make_unique<writer::OpenPmdTree>(file, session.rank, has_dumps,
+        return std::make_unique<writer::OpenPmdTree>(file, session.rank, has_dumps, for_readers,
                                                      std::move(file_format));
     // check_options(), or the file's own Writer, has parsed it.
-    return std::make_unique<writer::PlainTree>(file, session.rank, has_dumps,
+    return std::make_unique<writer::PlainTree>(file, session.rank, has_dumps, for_readers,
                                                *store::PathTemplate::parse(text));
 }
 

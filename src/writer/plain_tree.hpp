@@ -13,8 +13,9 @@ namespace caesura::writer {
 
 class PlainTree final : public OwnTree {
   public:
-    PlainTree(store::SharedFile& file, int rank, bool has_dumps, store::PathTemplate layout)
-        : OwnTree(file, rank, has_dumps), layout_(std::move(layout)) {}
+    PlainTree(store::SharedFile& file, int rank, bool has_dumps, bool for_readers,
+              store::PathTemplate layout)
+        : OwnTree(file, rank, has_dumps, for_readers), layout_(std::move(layout)) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                   std::span<const SpeciesState> species, const DumpMetadata& said) const override;
     std::string cannot_have(AttributeOwner::Kind kind, const std::string& name) const override;

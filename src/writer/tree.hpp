@@ -49,8 +49,9 @@ class OwnTree : public Tree {
   public:
     /// @param file  outlives the tree. @param has_dumps  of a run before: what is said of the file
     /// takes the place of what that one has said.
-    OwnTree(store::SharedFile& file, int rank, bool has_dumps)
-        : has_dumps_(has_dumps), commits_(file, rank) {}
+    /// @param for_readers  as Committer's.
+    OwnTree(store::SharedFile& file, int rank, bool has_dumps, bool for_readers)
+        : has_dumps_(has_dumps), commits_(file, rank, for_readers) {}
     bool dump_is_whole() const override { return true; }
     bool shares_iterations() const override { return false; }
     bool serves_next_file() const override { return false; }
@@ -60,6 +61,7 @@ class OwnTree : public Tree {
     Built build(const Dumps& dumps, std::uint64_t file_end, bool trim) override {
         return commits_.build(dumps, file_end, trim);
     }
+    bool runs_ahead() const override { return commits_.runs_ahead(); }
 
   protected:
     bool has_dumps_;
@@ -72,8 +74,9 @@ class OwnTree : public Tree {
 class OpenPmdTree final : public OwnTree {
   public:
     /// @param file_format  of a file for each dump: openPMD's iterationFormat; else empty.
-    OpenPmdTree(store::SharedFile& file, int rank, bool has_dumps, std::string file_format)
-        : OwnTree(file, rank, has_dumps), file_format_(std::move(file_format)) {}
+    OpenPmdTree(store::SharedFile& file, int rank, bool has_dumps, bool for_readers,
+                std::string file_format)
+        : OwnTree(file, rank, has_dumps, for_readers), file_format_(std::move(file_format)) {}
     void describe(store::DumpManifest& manifest, std::span<const DumpedField> fields,
                   std::span<const SpeciesState> species, const DumpMetadata& said) const override;
 

@@ -1,0 +1,40 @@
+// The end of the file that a superblock says, while readers open the file between commits.
+//
+// A stock reader asks for the file's length, then reads the superblock, then headers. What a commit
+// puts in between must not surprise it: the superblock may not say more than the file's length was,
+// nor a header point beyond what the superblock said. So both run ahead of what is used: the
+// superblock by some commits, and the file, which is made longer without a byte of it, by some
+// more. The last commit takes it back.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace caesura::store {
+
+struct AnnouncedEnd {
+    std::uint64_t used = 0;        ///< end of what a commit uses
+    std::uint64_t superblock = 0;  ///< what it says; at least `used`
+    std::uint64_t file = 0;        ///< so long the file is to be; at least `superblock`
+};
+
+/// @param used    end of what this commit uses.
+/// @param before  as the last commit left it; all 0: there was none. `file` 0: it could not be made
+///                longer.
+inline AnnouncedEnd announce_end(std::uint64_t used, const AnnouncedEnd& before) {
+    constexpr std::uint64_t k_least_growth_bytes = 256u << 10;
+    constexpr std::uint64_t k_commits_ahead = 4;
+    const std::uint64_t growth = std::max(used - std::min(used, before.used), k_least_growth_bytes);
+    AnnouncedEnd out{used, std::max(used, before.superblock), before.file};
+    // Nobody has opened the file before its first commit.
+    const bool is_first = before.superblock == 0;
+    if (is_first || before.superblock < used + 2 * growth) {
+        const std::uint64_t wanted = used + k_commits_ahead * growth;
+        out.superblock =
+            std::max(out.superblock, is_first ? wanted : std::min(wanted, before.file));
+    }
+    out.file = std::max(before.file, out.superblock + k_commits_ahead * growth);
+    return out;
+}
+
+}  // namespace caesura::store
