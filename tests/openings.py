@@ -21,6 +21,7 @@ import mmap
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -63,8 +64,10 @@ class Loop:
 
     def end(self) -> None:
         self.process.kill()
-        self.process.wait()
+        code = self.process.wait()
         self.shared.close()
+        if code not in (0, -signal.SIGKILL):
+            sys.exit(f"commit_loop ended with {code}")
 
 
 class Findings:

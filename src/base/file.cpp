@@ -114,6 +114,11 @@ class PosixFile final : public File {
                                   POSIX_FADV_WILLNEED);
     }
 
+    std::uint64_t next_data(std::uint64_t offset) override {
+        const off_t found = ::lseek(fd_, static_cast<off_t>(offset), SEEK_DATA);
+        if (found >= 0) return static_cast<std::uint64_t>(found);
+        return errno == ENXIO ? ~std::uint64_t{0} : offset;  // else it is not known
+    }
     Status sync() override {
         return ::fdatasync(fd_) == 0 ? Status{} : os_error(path_, "fdatasync", errno);
     }
@@ -130,7 +135,11 @@ class PosixFile final : public File {
         if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur)
             return {StatusCode::unsupported, path_ + ": ulimit -f does not allow it"};
         // Never shorter, whatever others write meanwhile, as ftruncate could make it.
-        if (::fallocate(fd_, 0, static_cast<off_t>(bytes - 1), 1) == 0) return {};
+        int failed = 0;
+        do {
+            failed = ::fallocate(fd_, 0, static_cast<off_t>(bytes - 1), 1);
+        } while (failed != 0 && errno == EINTR);
+        if (failed == 0) return {};
         if (errno == EOPNOTSUPP || errno == ENOSYS)
             return {StatusCode::unsupported, path_ + ": this file system has no fallocate"};
         return os_error(path_, fmt::format("fallocate up to {}", bytes), errno);

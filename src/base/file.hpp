@@ -39,6 +39,9 @@ class File {
     virtual Status read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
     /// read_at() of this follows soon: a hint, which does not wait for the disk.
     virtual void will_read(std::uint64_t, std::uint64_t) {}
+    /// From here on the first byte that may not be part of a hole; the largest number: there is
+    /// none.
+    virtual std::uint64_t next_data(std::uint64_t offset) { return offset; }
     /// fdatasync, and the file's size with it.
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;

@@ -18,6 +18,7 @@ class ForwardingFile : public File {
     Status read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
         return inner_->read_at(offset, bytes);
     }
+    std::uint64_t next_data(std::uint64_t offset) override { return inner_->next_data(offset); }
     Status sync() override { return inner_->sync(); }
     Status truncate(std::uint64_t bytes) override { return inner_->truncate(bytes); }
     Status extend(std::uint64_t bytes) override { return inner_->extend(bytes); }

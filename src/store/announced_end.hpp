@@ -1,10 +1,10 @@
-// The end of the file that a superblock says, while readers open the file between commits.
+// Where the file ends as readers see it, while commits are made.
 //
-// A stock reader asks for the file's length, then reads the superblock, then headers. What a commit
-// puts in between must not surprise it: the superblock may not say more than the file's length was,
-// nor a header point beyond what the superblock said. So both run ahead of what is used: the
-// superblock by some commits, and the file, which is made longer without a byte of it, by some
-// more. The last commit takes it back.
+// A stock reader asks for the file's length, then reads the superblock, then headers. A commit in
+// between must not surprise it. What the superblock says may not exceed the length that the reader
+// has seen, and no header may point beyond what the superblock has said. So both run ahead of what
+// is used: the superblock by some commits, the file by some more. The file becomes longer without a
+// byte of it. The last commit takes it back.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,7 @@ struct AnnouncedEnd {
     std::uint64_t used = 0;        ///< end of what a commit uses
     std::uint64_t superblock = 0;  ///< what it says; at least `used`
     std::uint64_t file = 0;        ///< so long the file is to be; at least `superblock`
+    std::uint64_t growth = 0;      ///< what one commit has added at most
 };
 
 /// @param used    end of what this commit uses.
@@ -24,8 +25,9 @@ struct AnnouncedEnd {
 inline AnnouncedEnd announce_end(std::uint64_t used, const AnnouncedEnd& before) {
     constexpr std::uint64_t k_least_growth_bytes = 256u << 10;
     constexpr std::uint64_t k_commits_ahead = 4;
-    const std::uint64_t growth = std::max(used - std::min(used, before.used), k_least_growth_bytes);
-    AnnouncedEnd out{used, std::max(used, before.superblock), before.file};
+    const std::uint64_t growth =
+        std::max({used - std::min(used, before.used), before.growth, k_least_growth_bytes});
+    AnnouncedEnd out{used, std::max(used, before.superblock), before.file, growth};
     // Nobody has opened the file before its first commit.
     const bool is_first = before.superblock == 0;
     if (is_first || before.superblock < used + 2 * growth) {

@@ -166,7 +166,7 @@ void add_groups(std::string path, std::set<std::string>& groups) {
 std::string parent_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 std::set<std::string> groups_of(std::span<const DumpManifest> dumps) {
-    std::set<std::string> out;
+    std::set<std::string> out = {"/"};
     for (const DumpManifest& dump : dumps) {
         for (const GroupSpec& one : dump.groups) add_groups(one.path, out);
         for (const ArraySpec& one : dump.arrays) add_groups(parent_of(one.path), out);
@@ -180,12 +180,13 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
                    std::span<const PlannedDataset> planned, FilterAliases& aliases,
                    std::vector<std::uint64_t>& headers) {
     for (const DumpManifest& dump : dumps) {
-        if (Status s = write_root_attributes(file, dump.root); !s.ok()) return s;
-        if (Status s = replace_root_attributes(file, dump.root_set); !s.ok()) return s;
+        // First: the library would let the root's header, if it were last in the file, grow there.
         const DumpPath place(dump.root);
         for (const std::string& group : groups_of({&dump, 1}))
             if (!place.is_in_dump(group))
                 if (Status s = make_group_of_dumps(file, group); !s.ok()) return s;
+        if (Status s = write_root_attributes(file, dump.root); !s.ok()) return s;
+        if (Status s = replace_root_attributes(file, dump.root_set); !s.ok()) return s;
         for (const GroupSpec& group : dump.groups)
             if (Status s = write_group(file, group); !s.ok()) return s;
         for (const ArraySpec& array : dump.arrays)
@@ -202,9 +203,9 @@ Status write_dumps(PlacingState& state, hid_t file, std::span<const DumpManifest
     return {};
 }
 
-/// Of all groups that were there before. Adds to `early` what is to be written with what is new.
-Status move_all_continuations(PlacingState& state, hid_t file, const Change& change,
-                              ContinuationPlaces& places, std::vector<Extent>& early) {
+/// Object headers of those of these groups that were there before.
+Result<std::vector<std::uint64_t>> headers_before(hid_t file, const Change& change) {
+    std::vector<std::uint64_t> out;
     std::string is_new = "//";  // the last path of a group that was not there before
     for (const std::string& path : change.groups) {
         if (path.starts_with(is_new)) continue;
@@ -212,19 +213,29 @@ Status move_all_continuations(PlacingState& state, hid_t file, const Change& cha
         if (!group.ok()) return hdf5_error(StatusCode::internal, "group " + path);
         auto address = object_address(group.get());
         if (!address.ok()) return address.status();
-        if (*address >= change.move.old_end) {
+        if (*address >= change.move.old_end)
             is_new = path + "/";
-            continue;
-        }
-        auto moved = move_continuations(state, *address, change.move, places);
-        if (!moved.ok()) return moved.status().with_context("group " + path);
+        else
+            out.push_back(*address);
+    }
+    return out;
+}
+
+/// Adds to `early` what is to be written with what is new. The library opens nothing afterwards.
+Status move_all_continuations(PlacingState& state, hid_t file, const Change& change,
+                              ContinuationPlaces& places, std::vector<Extent>& early) {
+    const auto headers = headers_before(file, change);
+    if (!headers.ok()) return headers.status();
+    for (const std::uint64_t address : *headers) {
+        auto moved = move_continuations(state, address, change.move, places);
+        if (!moved.ok()) return moved.status();
         if (*moved) early.push_back(std::move(**moved));
     }
     return {};
 }
 
 /// Open (or make) the HDF5 file on `state`, change it, close it. Afterwards the overlay holds all
-/// that is new but for `early`, and state.eoa is the stored end of the file.
+/// that is new but for `early`, and state.eoa is the end of what is used.
 Status run_hdf5(PlacingState& state, const Change& change, bool pad, ContinuationPlaces& places,
                 std::vector<Extent>& early) {
     const QuietErrors quiet;
@@ -326,8 +337,9 @@ Result<CommitImage> Committer::take_out(std::span<const std::string> groups) try
     return Status{StatusCode::internal, error.what()};
 }
 
-/// In the superblock of the overlay. What could not be made longer before cannot be now.
-void Committer::announce(PlacingState& state, const Before& before, CommitImage::State& image) {
+/// Say a later end than this commit needs. A file that could not be made longer before stays so.
+void Committer::announce(PlacingState& state, const Before& before, CommitImage::State& image,
+                         CommitRecord& record) {
     const bool is_first = !before.has_superblock;
     AnnouncedEnd last = state_->end;
     if (last.superblock == 0 && !is_first)  // a run before this one made that commit
@@ -338,6 +350,7 @@ void Committer::announce(PlacingState& state, const Before& before, CommitImage:
     state.overlay.read(0, front);
     patch_superblock(front, {image.announced.superblock, 0});
     state.overlay.write(0, front);
+    record.announced_end = image.announced.superblock;
 }
 
 Result<CommitImage> Committer::image_of(PlacingState& state, Change& change, const Before& before,
@@ -348,7 +361,8 @@ Result<CommitImage> Committer::image_of(PlacingState& state, Change& change, con
     if (Status status = run_hdf5(state, change, !trim, places, early); !status.ok()) return status;
     CommitImage image;
     image.state_ = std::make_unique<CommitImage::State>();
-    if (state_->for_readers && !trim) announce(state, before, *image.state_);
+    record.announced_end = 0;
+    if (state_->for_readers && !trim) announce(state, before, *image.state_, record);
     fill_image(*image.state_, state.overlay, {state.floor, state.eoa, before.is_readable},
                before.record, std::move(record), state_->file->run(), std::move(early));
     image.state_->trim = trim;

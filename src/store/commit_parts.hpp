@@ -20,7 +20,7 @@ Result<Before> read_before(SharedFile& shared);
 
 struct CommitBounds {
     std::uint64_t fresh_begin = 0;  ///< nothing at or beyond it is part of the state before
-    std::uint64_t stored_end = 0;   ///< as in the new superblock
+    std::uint64_t stored_end = 0;   ///< end of what is used after the commit
     /// Stock readers may open the file before the commit. The superblock then goes first, so that
     /// no header points beyond the end that it says; else last, as it lets readers in.
     bool is_readable = false;

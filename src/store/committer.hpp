@@ -21,7 +21,7 @@ class CommitImage {
     CommitImage(CommitImage&&) noexcept;
     CommitImage& operator=(CommitImage&&) noexcept;
 
-    /// New metadata, sync, journal, sync, in-place bytes with the superblock last, sync, journal
+    /// New metadata, sync, journal, sync, in-place bytes, sync, journal
     /// cleared. No HDF5. Any thread. After an error it may be called again; until it has
     /// succeeded the file is as before, or its journal brings it to the new state.
     /// @param durable  false leaves the syncs out: safe against the end of the process, not
@@ -74,7 +74,8 @@ class Committer {
 
   private:
     Status expect_flushed();
-    void announce(PlacingState& state, const Before& before, CommitImage::State& image);
+    void announce(PlacingState& state, const Before& before, CommitImage::State& image,
+                  CommitRecord& record);
     Result<CommitImage> image_of(PlacingState& state, Change& change, const Before& before,
                                  CommitRecord record, bool trim);
     struct State;

@@ -5,7 +5,7 @@
 // references and tokens hold its address) and is written last, in one write; everything else goes
 // to one new continuation, where no reader looks yet.
 //
-// Invariant: what a commit writes over belongs to neither of the two states of the file before.
+// Invariant: a commit writes over no continuation that one of the last commits has pointed to.
 #pragma once
 
 #include "store/placing_driver.hpp"

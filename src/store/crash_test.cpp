@@ -3,9 +3,11 @@
 // leaves of writes that were not synced. There a whole journal says what to repair.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <random>
 
 #include "base/whole_file.hpp"
+#include "store/announced_end.hpp"
 #include "store/committer.hpp"
 #include "store/faulty_file_system.hpp"
 #include "store/hdf5_handle.hpp"
@@ -208,6 +210,67 @@ TEST(CrashOfManyCommits, leaves_at_every_instant_a_file_that_stock_hdf5_reads) {
             ASSERT_EQ(stock_difference(path.str(), expected), "") << n << " + " << cut;
             ASSERT_TRUE(stock_visits_all(path.str())) << n << " + " << cut;
         }
+    }
+}
+
+/// Three dumps of a run that was killed. @return  where what it has used ends.
+std::uint64_t killed_run(const std::string& path, std::span<const SmallDump> dumps) {
+    SmallRun run(base::FileSystem::posix(), path, 1, crash_run(), true);
+    for (const SmallDump& dump : dumps) EXPECT_TRUE(run.dump_and_commit(dump).ok());
+    return run.end();
+}
+
+TEST(CrashOfManyCommits, recovery_takes_back_the_end_that_ran_ahead) {
+    const TemporaryPath path("crash_ahead");
+    const std::vector<SmallDump> dumps = {SmallDump(0), SmallDump(1), SmallDump(2)};
+    const std::uint64_t end = killed_run(path.str(), dumps);
+    ASSERT_GT(std::filesystem::file_size(path.str()), end);
+    ASSERT_TRUE(recover(base::FileSystem::posix(), path.str()).ok());
+    EXPECT_EQ(std::filesystem::file_size(path.str()), end);
+    EXPECT_EQ(stock_difference(path.str(), {{&dumps[0], &dumps[1], &dumps[2]}}), "");
+    auto again = recover(base::FileSystem::posix(), path.str());
+    ASSERT_TRUE(again.ok());
+    EXPECT_TRUE(again->was_clean);
+}
+
+TEST(CrashOfManyCommits, recovery_leaves_what_another_program_has_added_since) {
+    const TemporaryPath path("crash_added");
+    const std::vector<SmallDump> dumps = {SmallDump(0), SmallDump(1), SmallDump(2)};
+    killed_run(path.str(), dumps);
+    const std::vector<float> added(1000, 7.0f);
+    {
+        const Handle file(H5Fopen(path.str().c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose);
+        ASSERT_TRUE(file.ok());
+        const hsize_t count = added.size();
+        const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+        const Handle data(H5Dcreate2(file.get(), "/added", H5T_NATIVE_FLOAT, space.get(),
+                                     H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                          H5Dclose);
+        ASSERT_GE(
+            H5Dwrite(data.get(), H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, added.data()), 0);
+    }
+    ASSERT_TRUE(recover(base::FileSystem::posix(), path.str()).ok());
+    EXPECT_EQ(stock_read(path.str(), "/added"), added);
+    EXPECT_EQ(stock_difference(path.str(), {{&dumps[0], &dumps[1], &dumps[2]}}), "");
+}
+
+/// A reader knows the file's length of one moment, and the superblock's end of a later one.
+TEST(CrashOfManyCommits, no_commit_says_more_than_a_reader_has_seen_unless_it_grows_by_leaps) {
+    std::mt19937_64 random(k_crash_seed + 4);
+    RecordProperty("seed", k_crash_seed + 4);
+    constexpr std::uint64_t k_most_growth = 1 << 20;
+    AnnouncedEnd last = announce_end(100000 + random() % k_most_growth, {});
+    last.growth = k_most_growth;
+    last.file = std::max(last.file, last.superblock + k_most_growth);
+    for (int commit = 0; commit < 1000; ++commit) {
+        const std::uint64_t used = last.used + random() % k_most_growth;
+        const AnnouncedEnd next = announce_end(used, last);
+        ASSERT_LE(used, last.superblock) << commit;  // nothing lies beyond what was said before
+        ASSERT_LE(next.superblock, last.file) << commit;
+        ASSERT_LE(next.superblock, next.file);
+        ASSERT_GE(next.superblock, last.superblock);
+        ASSERT_LE(next.file, used + 10 * k_most_growth);  // and what is ahead stays bounded
+        last = next;
     }
 }
 

@@ -48,12 +48,13 @@ Status write_journal(base::File& file, const CommitImage::State& image) {
 
 /// Make the file longer than it needs to be, or say its real end.
 void announce(base::File& file, CommitImage::State& image) {
-    const AnnouncedEnd& end = image.announced;
+    AnnouncedEnd& end = image.announced;
     if (end.file == 0 || image.progress->has_extended) return;
     if (file.extend(end.file).ok()) {
         image.progress->has_extended = true;
         return;
     }
+    end.file = 0;
     for (Extent& extent : image.in_place)
         if (extent.address == 0) patch_superblock(extent.bytes, {end.used, 0});
     if (!image.journal_outside.empty())

@@ -197,7 +197,10 @@ Result<Handle> dataset_creation(const DatasetSpec& dataset, FilterAliases& alias
 
 Result<Handle> file_creation() {
     Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
-    if (!creation.ok() || !prepare_object(creation.get()) || !keep_links_in_header(creation.get()))
+    // No free list: what the state before needs must not be given out in the commit that frees it.
+    if (!creation.ok() || !prepare_object(creation.get()) ||
+        !keep_links_in_header(creation.get()) ||
+        H5Pset_file_space_strategy(creation.get(), H5F_FSPACE_STRATEGY_NONE, false, 1) < 0)
         return hdf5_error(StatusCode::internal, "preparing a new file");
     return creation;
 }

@@ -107,11 +107,6 @@ std::span<std::byte> ObjectHeader::body(const Message& message) {
     return std::span(pieces_[message.piece].bytes).subspan(message.begin, message.bytes);
 }
 
-bool ObjectHeader::has(unsigned type) const {
-    return std::any_of(messages_.begin(), messages_.end(),
-                       [type](const Message& one) { return one.type == type; });
-}
-
 void ObjectHeader::write(Overlay& overlay) {
     for (Extent& piece : pieces_) {
         renew_checksum(piece.bytes);

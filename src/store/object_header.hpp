@@ -25,7 +25,6 @@ class ObjectHeader {
     };
     const std::vector<Message>& messages() const { return messages_; }
     std::span<std::byte> body(const Message& message);
-    bool has(unsigned type) const;
     /// The first one and its continuations.
     const std::vector<Extent>& pieces() const { return pieces_; }
     /// With the checksums that belong to them.

@@ -190,9 +190,11 @@ haddr_t caesura_fd_alloc(H5FD_t* file, H5FD_mem_t type, hid_t, hsize_t size) {
     }
     std::uint64_t address = std::max(state.eoa, state.floor);
     // A disk writes a sector wholly or not at all, and a group that later dumps are added to is
-    // changed by one write (continuations.hpp). The first commit makes these groups.
+    // changed by one write (continuations.hpp). An application's file may have many headers, and
+    // has its groups early.
     const bool crosses = address / k_sector_bytes != (address + size - 1) / k_sector_bytes;
-    if (type == H5FD_MEM_OHDR && state.creating && crosses && size <= k_sector_bytes)
+    if (type == H5FD_MEM_OHDR && (state.creating || !state.live) && crosses &&
+        size <= k_sector_bytes)
         address = (address / k_sector_bytes + 1) * k_sector_bytes;
     state.eoa = address + size;
     if (state.live) state.live->allocated_end = state.eoa;

@@ -51,7 +51,8 @@ using Candidates = std::map<std::uint64_t, Candidate>;  // by dump
 struct Committed {
     CommitRecord record;
     bool has_superblock = false;
-    std::uint64_t stored_end = k_first_region_address;
+    std::uint64_t superblock_end = 0;
+    std::uint64_t stored_end = k_first_region_address;  ///< of what is used, as far as is known
 };
 
 /// Read a fixed place; zeros where the file is too short; `overlay` over it.
@@ -83,7 +84,11 @@ Result<Committed> read_committed(base::File& file, const Overlay& overlay, const
                         superblock ? "the commit record" : "the superblock")};
     out.has_superblock = true;
     out.record = *record;
-    out.stored_end = std::max(out.stored_end, superblock->end_of_file);
+    out.superblock_end = superblock->end_of_file;
+    // Later than what the run has used. If another program has written to the file since, it says
+    // something else.
+    const bool ahead = out.superblock_end == record->announced_end;
+    out.stored_end = std::max(out.stored_end, ahead ? record->file_end : out.superblock_end);
     return out;
 }
 
@@ -361,7 +366,7 @@ Status finish(SharedFile& shared, Committed& committed, const std::optional<Clos
         }
         if (!image.ok()) return image.status();
         if (Status s = image->flush(shared); !s.ok()) return s;
-        committed.stored_end = end = image->file_end();
+        committed.stored_end = committed.superblock_end = end = image->file_end();
         committed.has_superblock = true;
         note_finished(candidate, report);
     }
@@ -379,11 +384,11 @@ void describe(const Candidates& candidates, RecoverReport& report) {
 }
 
 Status check_length(const Committed& committed, std::uint64_t bytes, const std::string& path) {
-    if (!committed.has_superblock || bytes >= committed.stored_end) return {};
+    if (!committed.has_superblock || bytes >= committed.superblock_end) return {};
     return {StatusCode::corrupt,
             fmt::format("{}: has {} bytes, but its superblock says {}; it was cut off, for example "
                         "by an unfinished copy. Nothing was changed",
-                        path, bytes, committed.stored_end)};
+                        path, bytes, committed.superblock_end)};
 }
 
 /// What a caller wants to know of the file, and may refuse, before anything is changed.
@@ -392,68 +397,109 @@ struct Look {
     Begun& begun;
 };
 
-Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std::string& path,
-                                     const RunId& run, How how, const Look* look) {
-    RecoverReport report;
+/// The file as it lies there, before anything of it is changed but for its journal.
+struct LeftInFile {
+    Committed committed;
+    Candidates candidates;
+    std::optional<ClosedTree> tree;
+    std::uint64_t bytes = 0;
+    bool is_marked = false;  ///< as being written: whoever did so has died
+};
+
+Result<LeftInFile> find_all(base::File& file, const std::string& path, const RunId& run, How how,
+                            const Look* look, RecoverReport& report) {
+    LeftInFile found;
     Overlay overlay;
-    if (Status s = settle_journal(*file, run, true, report, overlay); !s.ok()) return s;
-    auto committed = read_committed(*file, overlay, run, path);
+    if (Status s = settle_journal(file, run, true, report, overlay); !s.ok()) return s;
+    auto committed = read_committed(file, overlay, run, path);
     if (!committed.ok()) return committed.status();
-    auto bytes = file->size();
+    found.committed = *committed;
+    auto bytes = file.size();
     if (!bytes.ok()) return bytes.status();
+    found.bytes = *bytes;
     if (Status s = check_length(*committed, *bytes, path); !s.ok()) return s;
     report.committed_dumps = committed->record.count();
-    auto candidates = find_candidates(*file, run, *committed, *bytes, how.what == What::in_run,
+    auto candidates = find_candidates(file, run, *committed, *bytes, how.what == What::in_run,
                                       look != nullptr ? &look->begun : nullptr);
     if (!candidates.ok()) return candidates.status();
+    found.candidates = std::move(*candidates);
     if (look != nullptr) {
         look->begun.has_tree = committed->has_superblock;
         look->begun.record = committed->record;
         if (Status s = look->accept(look->begun); !s.ok()) return s;
     }
     if (how.what == What::recover || how.what == What::in_run)
-        if (Status s = settle_journal(*file, run, false, report, overlay); !s.ok()) return s;
-    auto tree = find_closed(*file, run, *committed, *candidates);
+        if (Status s = settle_journal(file, run, false, report, overlay); !s.ok()) return s;
+    auto tree = find_closed(file, run, *committed, found.candidates);
     if (!tree.ok()) return tree.status();
-    // Nobody else has the file: whoever said that it is being written has died.
-    auto marked = is_marked_in_flight(*file);
+    found.tree = std::move(*tree);
+    auto marked = is_marked_in_flight(file);
     if (!marked.ok()) return marked.status();
-    report.was_clean = !report.journal_replayed && !report.journal_dropped && candidates->empty() &&
-                       *bytes == committed->stored_end && !*marked;
+    found.is_marked = *marked;
+    return found;
+}
+
+/// In the superblock: one write of one sector.
+Status lower_end(base::File& file, std::uint64_t end) {
+    std::array<std::byte, k_superblock_bytes> front{};
+    if (Status s = file.read_at(0, front); !s.ok()) return s;
+    patch_superblock(front, {end, 0});
+    return file.write_at(0, front);
+}
+
+/// In the order that another kill needs.
+Status repair(SharedFile& shared, LeftInFile& found, How how, bool finished,
+              RecoverReport& report) {
+    base::File& file = shared.file();
+    if (found.bytes < k_first_region_address)  // killed while the file was made
+        if (Status s = file.truncate(k_first_region_address); !s.ok()) return s;
+    // HDF5 itself would refuse it. With a closed tree its commit takes the mark away: until then
+    // others must not take the file for a whole one.
+    if (!found.tree)
+        if (Status s = unmark_in_flight(file); !s.ok()) return s;
+    if (Status s = drop(file, found.candidates, report); !s.ok()) return s;
+    if (Status s = finish(shared, found.committed, found.tree, found.candidates, how, report);
+        !s.ok())
+        return s;
+    if (found.committed.superblock_end > found.committed.stored_end)
+        if (Status s = lower_end(file, found.committed.stored_end); !s.ok()) return s;
+    if (Status s = file.truncate(found.committed.stored_end); !s.ok()) return s;
+    if (how.durable)
+        if (Status s = file.sync(); !s.ok()) return s;
+    // Last: whoever waits for the file waits for this.
+    return found.tree || finished ? clear_closed_tree(file) : Status{};
+}
+
+Result<RecoverReport> recover_locked(std::shared_ptr<base::File> file, const std::string& path,
+                                     const RunId& run, How how, const Look* look) {
+    RecoverReport report;
+    auto all = find_all(*file, path, run, how, look, report);
+    if (!all.ok()) return all.status();
+    LeftInFile& found = *all;
+    const bool cut_off = report.journal_replayed || report.journal_dropped;
+    report.was_clean =
+        !cut_off && found.candidates.empty() && found.bytes == found.committed.stored_end &&
+        found.committed.superblock_end <= found.committed.stored_end && !found.is_marked;
+    const bool in_run = how.what == What::in_run;
     if (report.was_clean) {
-        if (how.what == What::in_run)
+        if (in_run)
             if (Status s = clear_closed_tree(*file); !s.ok()) return s;
         return report;
     }
     if (how.what == What::dry_run) {
-        describe(*candidates, report);
+        describe(found.candidates, report);
         return report;
     }
-    const bool cut_off = report.journal_replayed || report.journal_dropped;
     // The run's own commit was cut off, or what comes after it.
-    const bool in_run = how.what == What::in_run;
-    const bool finished = in_run && !*tree && candidates->empty();
+    const bool finished = in_run && !found.tree && found.candidates.empty();
     const bool whole =
-        finished || (*tree && (in_run || !cut_off) &&
-                     std::all_of(candidates->begin(), candidates->end(),
+        finished || (found.tree && (in_run || !cut_off) &&
+                     std::all_of(found.candidates.begin(), found.candidates.end(),
                                  [](const auto& one) { return one.second.complete(); }));
     if (how.only_if_whole() && !whole)
         return Status{StatusCode::cancelled, path + ": not all of it lies in the file"};
-    if (*bytes < k_first_region_address)  // killed while the file was made
-        if (Status s = file->truncate(k_first_region_address); !s.ok()) return s;
-    // HDF5 itself would refuse it. With a closed tree its commit takes the mark away: until then
-    // others must not take the file for a whole one.
-    if (!*tree)
-        if (Status s = unmark_in_flight(*file); !s.ok()) return s;
-    SharedFile shared = SharedFileAccess::make(path, run, file);
-    if (Status s = drop(*file, *candidates, report); !s.ok()) return s;
-    if (Status s = finish(shared, *committed, *tree, *candidates, how, report); !s.ok()) return s;
-    if (Status s = file->truncate(committed->stored_end); !s.ok()) return s;
-    if (how.durable)
-        if (Status s = file->sync(); !s.ok()) return s;
-    // Last: whoever waits for the file waits for this.
-    if (*tree || finished)
-        if (Status s = clear_closed_tree(*file); !s.ok()) return s;
+    SharedFile shared = SharedFileAccess::make(path, run, std::move(file));
+    if (Status s = repair(shared, found, how, finished, report); !s.ok()) return s;
     return report;
 }
 

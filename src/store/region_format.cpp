@@ -275,6 +275,7 @@ CommitRecordBytes encode_commit_record(const CommitRecord& record, const RunId& 
         .u64(record.sequence)
         .u64(record.file_end)
         .u64(record.metadata_bytes)
+        .u64(record.announced_end)
         .pad_to(k_commit_fixed_bytes);
     for (const auto& [begin, end] : record.dumps) writer.u64(begin).u64(end);
     writer.pad_to(k_commit_dropped_at).u64(record.dropped);
@@ -299,6 +300,7 @@ std::optional<CommitRecord> decode_commit_record(std::span<const std::byte> byte
     record.sequence = reader.u64();
     record.file_end = reader.u64();
     record.metadata_bytes = reader.u64();
+    record.announced_end = reader.u64();
     reader.skip_to(k_commit_fixed_bytes);
     for (std::uint32_t i = 0; i < n; ++i) {
         const std::uint64_t begin = reader.u64();

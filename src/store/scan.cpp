@@ -125,6 +125,7 @@ Result<std::vector<FoundRegion>> scan_regions(base::File& file, const RunId& run
     Window window(file, end);
     const std::uint64_t tag = run_tag(run);
     std::vector<FoundRegion> out;
+    std::uint64_t asked = 0;  // holes were asked for up to here
     for (std::uint64_t at = k_first_region_address; at < end;) {
         const auto bytes = window.view(at, k_region_header_bytes, k_search_bytes);
         const auto header = decode_region_header(bytes, run, at);
@@ -134,6 +135,10 @@ Result<std::vector<FoundRegion>> scan_regions(base::File& file, const RunId& run
             at = align_up(out.back().end);
         } else {
             at += k_region_alignment;
+            if (at >= asked) {  // a file that is being written ends with a long hole
+                at = std::max(at, file.next_data(at) / k_region_alignment * k_region_alignment);
+                asked = at + std::min(end, k_search_bytes);
+            }
         }
         if (!window.status().ok()) return window.status();
     }
