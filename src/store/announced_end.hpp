@@ -20,8 +20,7 @@ struct AnnouncedEnd {
 };
 
 /// @param used    end of what this commit uses.
-/// @param before  as the last commit left it; all 0: there was none. `file` 0: it could not be made
-///                longer.
+/// @param before  as the last commit left it; all 0: there was none.
 inline AnnouncedEnd announce_end(std::uint64_t used, const AnnouncedEnd& before) {
     constexpr std::uint64_t k_least_growth_bytes = 256u << 10;
     constexpr std::uint64_t k_commits_ahead = 4;

@@ -302,8 +302,7 @@ Status Committer::expect_flushed() {
     const Stage stage = state_->last->stage;
     if (stage == Stage::done) {
         state_->places = std::exchange(state_->next_places, {});
-        state_->end = state_->next_end;
-        if (!state_->last->has_extended) state_->end.file = 0;
+        state_->end = state_->last->has_extended ? state_->next_end : AnnouncedEnd{};
     }
     if (stage == Stage::done || stage == Stage::superseded) {
         state_->last.reset();
@@ -337,14 +336,13 @@ Result<CommitImage> Committer::take_out(std::span<const std::string> groups) try
     return Status{StatusCode::internal, error.what()};
 }
 
-/// Say a later end than this commit needs. A file that could not be made longer before stays so.
+/// Say a later end than this commit needs.
 void Committer::announce(PlacingState& state, const Before& before, CommitImage::State& image,
                          CommitRecord& record) {
     const bool is_first = !before.has_superblock;
     AnnouncedEnd last = state_->end;
-    if (last.superblock == 0 && !is_first)  // a run before this one made that commit
+    if (last.superblock == 0 && !is_first)  // of a run before, or nothing was said
         last = {before.record.file_end, before.stored_end, before.file_bytes};
-    if (!is_first && last.file == 0) return;
     image.announced = state_->next_end = announce_end(state.eoa, last);
     std::array<std::byte, k_superblock_bytes> front{};
     state.overlay.read(0, front);

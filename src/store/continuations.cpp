@@ -61,8 +61,7 @@ Result<std::optional<Extent>> move_continuations(PlacingState& state, std::uint6
     const bool changed = std::any_of(before.begin(), before.end(), [&](const Extent& piece) {
         return state.overlay.covers(piece.address, 1);
     });
-    if (!changed || has_link_heap(*header)) return std::optional<Extent>();
-    header->gather();
+    if (!changed || has_link_heap(*header) || !header->gather()) return std::optional<Extent>();
     for (std::size_t i = 1; i < before.size(); ++i) {
         state.overlay.erase(before[i].address, before[i].bytes.size());
         places.leave(before[i].address, move.sequence);

@@ -82,7 +82,7 @@ Status ObjectHeader::read_piece(const ReadAt& read_at) {
     const std::size_t number = pieces_.size();
     const auto [address, size] = wanted_[number];
     const std::size_t first = number == 0 ? first_message_ : k_signature_bytes;
-    if (size < first + k_checksum_bytes || size > k_most_piece_bytes)
+    if (size < first + k_checksum_bytes || size > k_most_piece_bytes || number == k_most_pieces)
         return malformed(address, "the size of a piece");
     Extent piece{address, std::vector<std::byte>(size)};
     if (Status status = read_at(address, piece.bytes); !status.ok()) return status;
@@ -119,7 +119,7 @@ std::span<const std::byte> ObjectHeader::whole(const Message& message) const {
         .subspan(message.begin - prefix_bytes_, prefix_bytes_ + message.bytes);
 }
 
-void ObjectHeader::gather() {
+bool ObjectHeader::gather() {
     std::vector<std::byte>& first = pieces_[0].bytes;
     const std::size_t room = first.size() - first_message_ - k_checksum_bytes;
     std::vector<std::vector<std::byte>> all;
@@ -131,6 +131,7 @@ void ObjectHeader::gather() {
         total += bytes.size();
     }
     const bool fits = total <= room;
+    if (!fits && room < prefix_bytes_ + k_continuation_bytes) return false;
     const std::size_t kept_bytes = fits ? room : room - prefix_bytes_ - k_continuation_bytes;
     std::vector<std::byte> kept,
         moved = {std::byte{'O'}, std::byte{'C'}, std::byte{'H'}, std::byte{'K'}};
@@ -158,6 +159,7 @@ void ObjectHeader::gather() {
     pieces_.resize(1);
     messages_.clear();
     if (!fits) pieces_.push_back({0, std::move(moved)});
+    return true;
 }
 
 std::uint64_t ObjectHeader::continuation_bytes() const {

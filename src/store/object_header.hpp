@@ -31,14 +31,15 @@ class ObjectHeader {
     void write(Overlay& overlay);
 
     /// Let the first piece keep its place and size, and have one continuation or none. Messages
-    /// keep their order. Afterwards messages() is empty.
-    void gather();
+    /// keep their order. Afterwards messages() is empty. @return  false: the first piece has no
+    /// room to name a continuation, and nothing has changed.
+    bool gather();
     /// Of the gathered header. 0: there is none.
     std::uint64_t continuation_bytes() const;
     void place_continuation(std::uint64_t address);
 
   private:
-    static constexpr std::size_t k_most_piece_bytes = std::size_t{64} << 20;
+    static constexpr std::size_t k_most_piece_bytes = std::size_t{64} << 20, k_most_pieces = 65536;
     struct Wanted {
         std::uint64_t address = 0;
         std::uint64_t bytes = 0;  // signature and checksum included
