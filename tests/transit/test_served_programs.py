@@ -380,6 +380,8 @@ def test_an_unmodified_program_goes_back_where_it_is_started_again(tmp_path, ser
 def test_an_unmodified_program_is_told_that_it_is_killed(tmp_path, service):
     paced = Paced(tmp_path, service.address)
     paced.to(4)  # dumps 3 and 4 of the last file are flushed
+    whole = tmp_path / "dump_2.h5"  # the last one that was closed
+    subprocess.run([sys.executable, "-m", "caesura", "wait", whole], check=True, timeout=60)
     service.end(signal.SIGKILL)
     paced.go_on()
     assert "the service is gone" in paced.end(code=1)
