@@ -34,6 +34,8 @@ from launching import NIGHTLY
 
 H5DUMP_EVERY = 20
 MOST_DUMPS = 400  # of a file
+# Commits during one opening, from which on it may be refused (docs/reference/limits.md).
+OVERTAKEN_BY = 4
 # So long after a commit has begun to change what readers look at the kill comes at the latest.
 KILL_WITHIN_NS = {False: 25_000, True: 150_000}  # durable: with syncs
 
@@ -76,8 +78,14 @@ class Findings:
         self.faults: list[str] = []
 
     def fault(self, what: str) -> None:
-        self.counts["refused, or wrong: " + what.split("\n")[0]] += 1
-        self.faults.append(what)
+        self.faults.append(what.split("\n")[0])
+
+    def forgive(self, before: int) -> None:
+        """A busy machine stopped the reader for so long that it may find what was used again."""
+        self.counts["openings that several commits have overtaken"] += 1
+        if len(self.faults) > before:
+            self.counts["of these refused"] += 1
+            del self.faults[before:]
 
     def look(self, path: Path, committed: int, look: int) -> bool:
         """Open it once, if a commit was made. `committed`: so many dumps were reported before."""
@@ -127,9 +135,12 @@ def openings(options: argparse.Namespace, draw: random.Random, findings: Finding
         while loop.runs() and looks < options.openings:
             committed = loop.committed()
             during = loop.in_place()
+            before = len(findings.faults)
             if findings.look(loop.file, committed, looks):
                 findings.counts["of them begun inside a commit"] += during
                 looks += 1
+            if loop.committed() - committed >= OVERTAKEN_BY:
+                findings.forgive(before)
         loop.end()
         say(f"{looks} openings")
 
@@ -179,8 +190,8 @@ def main() -> int:
         shutil.rmtree(options.place, ignore_errors=True)
     for what, count in sorted(findings.counts.items()):
         print(f"{count:7}  {what}")
-    for fault in findings.faults[:5]:
-        print(fault, file=sys.stderr)
+    for what, count in Counter(findings.faults).most_common():
+        print(f"{count:7}  refused, or wrong: {what}")
     print(f"{len(findings.faults)} refused or wrong")
     return 1 if findings.faults else 0
 
