@@ -40,6 +40,7 @@ bool done(Stage stage) { return stage == Stage::durable || stage == Stage::aband
 
 Book::Book(const Opening& opening)
     : rank_(opening.rank),
+      runs_ahead_(opening.runs_ahead),
       first_(opening.next_dump),
       next_(first_),
       gathered_(first_),
@@ -221,7 +222,7 @@ bool Book::may_build(bool trim) const {
     return !spoiled_ && !image_pending_ && !unsettled_ && (gathered_ > built_ || trim || of_itself);
 }
 
-Result<std::uint64_t> Book::build(bool trim, bool runs_ahead) {
+Result<std::uint64_t> Book::build(bool trim) {
     if (image_pending_ || unsettled_)
         return Status{StatusCode::internal,
                       fmt::format("ledger: build() while dumps before {} are not settled", built_)};
@@ -230,7 +231,6 @@ Result<std::uint64_t> Book::build(bool trim, bool runs_ahead) {
         free_.cut(file_end_);
     }
     built_ = gathered_;
-    is_ahead_ = runs_ahead && !trim;
     tree_changed_ = false;
     unsettled_ = true;
     end_is_agreed_ = false;
@@ -270,7 +270,7 @@ void Book::note_completed() {
     gathered_ = built_ = committed_ = next_;
     open_.clear();
     image_ = Image::none;
-    unsettled_ = image_pending_ = tree_changed_ = is_ahead_ = false;
+    unsettled_ = image_pending_ = tree_changed_ = false;
 }
 
 // One step of finishing everything, from what was heard last: the same on all ranks.
@@ -283,7 +283,7 @@ Step Book::next_step(const Finishing& state) const {
         return state.closing && goes_on && all_durable ? Step::gather_and_trim : Step::gather;
     const bool committing = image_pending_ || (tree_changed_ && goes_on) || committed_ < gathered_;
     if (committing && !state.rank_0_failed && !spoiled_) return Step::build;
-    const bool too_long = is_ahead_ || store::align_up(heard_.used_end) < file_end_;
+    const bool too_long = runs_ahead_ || store::align_up(heard_.used_end) < file_end_;
     if (goes_on && state.closing && all_durable && !state.trimmed && next_ > first_ && too_long)
         return Step::trim;
     return Step::nothing;

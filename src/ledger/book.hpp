@@ -78,6 +78,7 @@ class Book {
         int rank = 0;
         std::uint64_t next_dump = 0;  ///< of what the file holds all are below it
         std::uint64_t file_end = 0;   ///< nothing in use lies at or beyond it
+        bool runs_ahead = false;      ///< Tree::runs_ahead()
     };
     explicit Book(const Opening& opening);
     /// Fresh space begins at multiples of it, on all ranks alike. Before anything is reserved.
@@ -123,9 +124,9 @@ class Book {
     bool may_build(bool trim) const;
     /// Nothing that was built is on its way to the file, as heard last.
     bool is_settled() const { return !image_pending_ && !unsettled_; }
-    /// What is gathered is given to the tree. @param runs_ahead  Tree::runs_ahead(). @return  the
-    /// end of the file for the image. Errors: internal (the build before is not settled).
-    Result<std::uint64_t> build(bool trim, bool runs_ahead = false);
+    /// What is gathered is given to the tree. @return  the end of the file for the image.
+    /// Errors: internal (the build before is not settled).
+    Result<std::uint64_t> build(bool trim);
     /// This rank's tree could not take the dumps in: it is never told that they are settled, and on
     /// rank 0 nothing is committed any more.
     void build_failed() { image_ = Image::failed; }
@@ -164,6 +165,7 @@ class Book {
     void to_next_stripe();
 
     int rank_;
+    bool runs_ahead_;
     std::uint64_t stripe_bytes_ = store::k_region_alignment;
     std::uint64_t first_, next_, gathered_, built_, committed_;
     std::deque<Entry> open_;  ///< dumps [gathered_, next_)
@@ -175,7 +177,6 @@ class Book {
     /// Of the last build. `failed` is possible on every rank, `pending` and `flushed` on rank 0.
     Image image_ = Image::none;
     bool unsettled_ = false;  ///< a build of which the tree has not been told that it is flushed
-    bool is_ahead_ = false;   ///< the last build said a later end than it needs
     bool image_pending_ = false;  ///< on rank 0, as heard last
     bool end_is_agreed_ = true;   ///< file_end_ is the same on all ranks
     bool tree_changed_ = false;   ///< there is something to commit even without a dump

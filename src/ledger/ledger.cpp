@@ -18,7 +18,8 @@ Tree::Built CommitterTree::build(const Dumps& dumps, std::uint64_t file_end, boo
 }
 
 Ledger::Ledger(const Subject& subject, std::uint64_t next_dump, std::uint64_t file_end)
-    : subject_(subject), book_({subject.ranks.rank(), next_dump, file_end}) {}
+    : subject_(subject),
+      book_({subject.ranks.rank(), next_dump, file_end, subject.tree.runs_ahead()}) {}
 
 // --------------------------------------------------------------------------------- dumps
 
@@ -133,7 +134,7 @@ Tree::Built Ledger::build_tree(std::uint64_t file_end, bool trim) try {
 }
 
 Status Ledger::build(bool trim) {
-    const auto file_end = book_.build(trim, subject_.tree.runs_ahead());
+    const auto file_end = book_.build(trim);
     if (!file_end.ok()) return file_end.status();
     if (!builds()) return {};
     if (book_.has_failed_build())
