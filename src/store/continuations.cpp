@@ -77,10 +77,13 @@ Result<std::optional<Extent>> move_continuations(PlacingState& state, std::uint6
             places.add(place, room);
         }
         header->place_continuation(place);
-        if (reused) early = header->pieces()[1];
+        header->write(state.overlay);
+        if (!reused) return early;
+        early = header->pieces()[1];
+        state.overlay.erase(early->address, early->bytes.size());
+        return early;
     }
     header->write(state.overlay);
-    if (early) state.overlay.erase(early->address, early->bytes.size());
     return early;
 }
 

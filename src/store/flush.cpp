@@ -49,7 +49,7 @@ Status write_journal(base::File& file, const CommitImage::State& image) {
 /// Make the file longer than it needs to be, or say its real end.
 void announce(base::File& file, CommitImage::State& image) {
     AnnouncedEnd& end = image.announced;
-    if (end.file == 0 || image.progress->has_extended) return;
+    if (end.file == 0) return;
     if (file.extend(end.file).ok()) {
         image.progress->has_extended = true;
         return;

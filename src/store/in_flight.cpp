@@ -46,4 +46,20 @@ Result<bool> is_marked_in_flight(base::File& file) {
 
 Status unmark_in_flight(base::File& file) { return set_flags(file, 0); }
 
+Result<bool> lets_readers_in(base::File& file) {
+    Front front{};
+    const auto superblock = read_superblock(file, front);
+    if (!superblock.ok()) return superblock.status();
+    return *superblock && (*superblock)->status_flags == 0;
+}
+
+Status lower_end(base::File& file, std::uint64_t end) {
+    Front front{};
+    const auto superblock = read_superblock(file, front);
+    if (!superblock.ok()) return superblock.status();
+    if (!*superblock || (*superblock)->end_of_file <= end) return {};
+    patch_superblock(front, {end, 0});
+    return file.write_at(0, front);
+}
+
 }  // namespace caesura::store

@@ -16,4 +16,9 @@ Status mark_in_flight(SharedFile& file);
 Result<bool> is_marked_in_flight(base::File& file);
 Status unmark_in_flight(base::File& file);
 
+/// Do stock readers open the file? It has a superblock, and that is not marked. Errors: io.
+Result<bool> lets_readers_in(base::File& file);
+/// Without a mark, and with this end of the file, in one write of one sector. Errors: io.
+Status lower_end(base::File& file, std::uint64_t end);
+
 }  // namespace caesura::store

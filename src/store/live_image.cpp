@@ -7,6 +7,7 @@
 
 #include "store/commit_parts.hpp"
 #include "store/committer.hpp"
+#include "store/in_flight.hpp"
 #include "store/journal.hpp"
 #include "store/region_writer.hpp"
 #include "store/superblock.hpp"
@@ -39,14 +40,6 @@ Status no_journal(SharedFile& file) {
     if (journal->state != Journal::State::valid) return {};
     return {StatusCode::corrupt,
             fmt::format("{}: a commit was cut off; run recover before writing to it", file.path())};
-}
-
-/// Do stock readers open the file as it is?
-Result<bool> is_readable(base::File& file) {
-    std::array<std::byte, k_superblock_bytes> front{};
-    if (Status s = file.read_at(0, front); !s.ok()) return s;
-    const auto superblock = decode_superblock(front);
-    return superblock && superblock->status_flags == 0;
 }
 
 /// Whatever is wrong with the placing state goes before what HDF5 says.
@@ -253,7 +246,7 @@ Result<CommitImage> LiveImage::commit(std::span<const std::uint64_t> dumps, std:
     const std::uint64_t used = std::max({layers.allocated_end, file_end, k_first_region_address});
     const std::uint64_t end = trim ? used : align_up(std::max(used, this->end()) + 1);
     if (Status s = freeze(end, !trim); !s.ok()) return s;
-    const auto readable = is_readable(state_->file->file());
+    const auto readable = lets_readers_in(state_->file->file());
     if (!readable.ok()) return readable.status();
 
     CommitImage image;

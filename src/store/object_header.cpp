@@ -114,47 +114,42 @@ void ObjectHeader::write(Overlay& overlay) {
     }
 }
 
-std::span<const std::byte> ObjectHeader::whole(const Message& message) const {
-    return std::span(pieces_[message.piece].bytes)
-        .subspan(message.begin - prefix_bytes_, prefix_bytes_ + message.bytes);
-}
-
 bool ObjectHeader::gather() {
     std::vector<std::byte>& first = pieces_[0].bytes;
     const std::size_t room = first.size() - first_message_ - k_checksum_bytes;
-    std::vector<std::vector<std::byte>> all;
+    std::erase_if(messages_, [](const Message& one) {
+        return one.type == k_nil_message || one.type == k_continuation_message;
+    });
     std::size_t total = 0;
-    for (const Message& one : messages_) {
-        if (one.type == k_nil_message || one.type == k_continuation_message) continue;
-        const auto bytes = whole(one);
-        all.emplace_back(bytes.begin(), bytes.end());
-        total += bytes.size();
-    }
+    for (const Message& one : messages_) total += prefix_bytes_ + one.bytes;
     const bool fits = total <= room;
-    if (!fits && room < prefix_bytes_ + k_continuation_bytes) return false;
-    const std::size_t kept_bytes = fits ? room : room - prefix_bytes_ - k_continuation_bytes;
+    const std::size_t naming = fits ? 0 : prefix_bytes_ + k_continuation_bytes;
+    if (room < naming) return false;
     std::vector<std::byte> kept,
         moved = {std::byte{'O'}, std::byte{'C'}, std::byte{'H'}, std::byte{'K'}};
     bool keeps = true;  // in their order: what follows one that has no room moves, too
-    for (const auto& bytes : all) {
-        keeps = keeps && kept.size() + bytes.size() <= kept_bytes;
+    for (const Message& one : messages_) {
+        const std::size_t bytes = prefix_bytes_ + one.bytes;
+        keeps = keeps && kept.size() + bytes <= room - naming;
+        const std::byte* const from = pieces_[one.piece].bytes.data() + one.begin - prefix_bytes_;
         std::vector<std::byte>& to = keeps ? kept : moved;
-        to.insert(to.end(), bytes.begin(), bytes.end());
+        to.insert(to.end(), from, from + bytes);
     }
-    continuation_ = 0;
+    const auto add_prefix = [&](unsigned type, std::size_t bytes) {
+        kept.resize(kept.size() + prefix_bytes_);
+        const std::size_t at = kept.size() - prefix_bytes_;
+        put_number(kept, at, type, 1);
+        put_number(kept, at + 1, bytes, 2);
+    };
     if (!fits) {
-        continuation_ = first_message_ + kept.size() + prefix_bytes_;
-        kept.resize(kept.size() + prefix_bytes_ + k_continuation_bytes);
-        const std::size_t at = continuation_ - first_message_ - prefix_bytes_;
-        put_number(kept, at, k_continuation_message, 1);
-        put_number(kept, at + 1, k_continuation_bytes, 2);
+        add_prefix(k_continuation_message, k_continuation_bytes);
+        continuation_ = first_message_ + kept.size();
+        kept.resize(kept.size() + k_continuation_bytes);
         moved.resize(moved.size() + k_checksum_bytes);
     }
-    if (const std::size_t left = room - kept.size(); left >= prefix_bytes_) {
-        kept.resize(room);  // a message of nothing; less than its prefix stays a gap
-        put_number(kept, room - left + 1, left - prefix_bytes_, 2);
-    }
-    kept.resize(room);
+    if (const std::size_t left = room - kept.size(); left >= prefix_bytes_)
+        add_prefix(k_nil_message, left - prefix_bytes_);
+    kept.resize(room);  // the nil message's body, or a gap that is shorter than a prefix
     std::copy(kept.begin(), kept.end(), first.data() + first_message_);
     pieces_.resize(1);
     messages_.clear();
@@ -170,7 +165,6 @@ void ObjectHeader::place_continuation(std::uint64_t address) {
     pieces_[1].address = address;
     put_number(pieces_[0].bytes, continuation_, address, 8);
     put_number(pieces_[0].bytes, continuation_ + 8, pieces_[1].bytes.size(), 8);
-    for (Extent& piece : pieces_) renew_checksum(piece.bytes);
 }
 
 Status rename_filters(Overlay& overlay, std::uint64_t address,

@@ -34,7 +34,7 @@ class ObjectHeader {
     /// keep their order. Afterwards messages() is empty. @return  false: the first piece has no
     /// room to name a continuation, and nothing has changed.
     bool gather();
-    /// Of the gathered header. 0: there is none.
+    /// How long the continuation of the gathered header is; 0: all fits into the first piece.
     std::uint64_t continuation_bytes() const;
     void place_continuation(std::uint64_t address);
 
@@ -45,7 +45,6 @@ class ObjectHeader {
         std::uint64_t bytes = 0;  // signature and checksum included
     };
     Status read_piece(const ReadAt& read_at);
-    std::span<const std::byte> whole(const Message& message) const;
 
     std::vector<Wanted> wanted_;  // pieces that are known
     std::vector<Extent> pieces_;  // those that were read

@@ -52,7 +52,8 @@ struct Committed {
     CommitRecord record;
     bool has_superblock = false;
     std::uint64_t superblock_end = 0;
-    std::uint64_t stored_end = k_first_region_address;  ///< of what is used, as far as is known
+    /// Where regions and metadata end; once another program has written to the file, its end.
+    std::uint64_t stored_end = k_first_region_address;
 };
 
 /// Read a fixed place; zeros where the file is too short; `overlay` over it.
@@ -366,7 +367,7 @@ Status finish(SharedFile& shared, Committed& committed, const std::optional<Clos
         }
         if (!image.ok()) return image.status();
         if (Status s = image->flush(shared); !s.ok()) return s;
-        committed.stored_end = committed.superblock_end = end = image->file_end();
+        committed.stored_end = end = image->file_end();
         committed.has_superblock = true;
         note_finished(candidate, report);
     }
@@ -403,7 +404,7 @@ struct LeftInFile {
     Candidates candidates;
     std::optional<ClosedTree> tree;
     std::uint64_t bytes = 0;
-    bool is_marked = false;  ///< as being written: whoever did so has died
+    bool is_marked = false;  ///< as being written, by a process that has died
 };
 
 Result<LeftInFile> find_all(base::File& file, const std::string& path, const RunId& run, How how,
@@ -439,14 +440,6 @@ Result<LeftInFile> find_all(base::File& file, const std::string& path, const Run
     return found;
 }
 
-/// In the superblock: one write of one sector.
-Status lower_end(base::File& file, std::uint64_t end) {
-    std::array<std::byte, k_superblock_bytes> front{};
-    if (Status s = file.read_at(0, front); !s.ok()) return s;
-    patch_superblock(front, {end, 0});
-    return file.write_at(0, front);
-}
-
 /// In the order that another kill needs.
 Status repair(SharedFile& shared, LeftInFile& found, How how, bool finished,
               RecoverReport& report) {
@@ -461,12 +454,11 @@ Status repair(SharedFile& shared, LeftInFile& found, How how, bool finished,
     if (Status s = finish(shared, found.committed, found.tree, found.candidates, how, report);
         !s.ok())
         return s;
-    if (found.committed.superblock_end > found.committed.stored_end)
-        if (Status s = lower_end(file, found.committed.stored_end); !s.ok()) return s;
+    if (Status s = lower_end(file, found.committed.stored_end); !s.ok()) return s;
     if (Status s = file.truncate(found.committed.stored_end); !s.ok()) return s;
     if (how.durable)
         if (Status s = file.sync(); !s.ok()) return s;
-    // Last: whoever waits for the file waits for this.
+    // Last: `caesura wait` waits for this.
     return found.tree || finished ? clear_closed_tree(file) : Status{};
 }
 
