@@ -8,8 +8,8 @@ tests/commit_loop.cpp makes small dumps as fast as they are committed. Two campa
   kills:    it gets SIGKILL while a commit changes what readers look at, and h5py, without
             `caesura recover`, must read every value of every dump that was reported.
 
-All that a reader was refused is counted by its cause. Before the first commit the file is none of
-HDF5's, which is not counted.
+Each refusal is counted by its cause. Looks before the first commit are not counted: HDF5 cannot
+open the file then.
 
 Run it by `tools/dev.py openings`. Exit status: 0 if nothing was refused and no value was wrong.
 """

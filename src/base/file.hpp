@@ -39,14 +39,14 @@ class File {
     virtual Status read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
     /// read_at() of this follows soon: a hint, which does not wait for the disk.
     virtual void will_read(std::uint64_t, std::uint64_t) {}
-    /// From here on the first byte that may not be part of a hole; the largest number: there is
-    /// none.
+    /// Where the next byte lies, from `offset` on, that is part of no hole; the largest number if
+    /// the rest of the file is a hole.
     virtual std::uint64_t next_data(std::uint64_t offset) { return offset; }
     /// fdatasync, and the file's size with it.
     virtual Status sync() = 0;
     virtual Status truncate(std::uint64_t bytes) = 0;
-    /// Let it be so long at least: no byte of it changes, and it takes a page of the disk. Errors:
-    /// unsupported (this file system, or this File, cannot), no_space, io.
+    /// Make the file so long, unless it is longer. No byte changes, and it takes one page of the
+    /// disk. Errors: unsupported (this file system, or this File, cannot), no_space, io.
     virtual Status extend(std::uint64_t) { return {StatusCode::unsupported, "extend"}; }
     virtual Result<std::uint64_t> size() = 0;
     /// Advisory lock for the life of this File, or until unlock() (flock). Nothing is locked where

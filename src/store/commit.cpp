@@ -221,7 +221,8 @@ Result<std::vector<std::uint64_t>> headers_before(hid_t file, const Change& chan
     return out;
 }
 
-/// Adds to `early` what is to be written with what is new. The library opens nothing afterwards.
+/// Adds the continuations to `early` that go to places in the old part of the file. Afterwards the
+/// library opens nothing.
 Status move_all_continuations(PlacingState& state, hid_t file, const Change& change,
                               ContinuationPlaces& places, std::vector<Extent>& early) {
     const auto headers = headers_before(file, change);
@@ -234,8 +235,8 @@ Status move_all_continuations(PlacingState& state, hid_t file, const Change& cha
     return {};
 }
 
-/// Open (or make) the HDF5 file on `state`, change it, close it. Afterwards the overlay holds all
-/// that is new but for `early`, and state.eoa is the end of what is used.
+/// Open (or make) the HDF5 file on `state`, change it, close it. Afterwards the overlay holds the
+/// new metadata except `early`, and state.eoa says where regions and metadata end.
 Status run_hdf5(PlacingState& state, const Change& change, bool pad, ContinuationPlaces& places,
                 std::vector<Extent>& early) {
     const QuietErrors quiet;

@@ -30,7 +30,7 @@ struct CommitImage::State {
     std::vector<std::byte> journal_outside;  ///< payload that does not fit into the slot
     std::uint64_t journal_outside_address = 0;
     std::uint64_t sequence = 0;
-    std::uint64_t stored_end = 0;  ///< of what is used
+    std::uint64_t stored_end = 0;  ///< where regions and metadata end
     AnnouncedEnd announced;        ///< for readers that open the file meanwhile; file 0: not
     std::uint64_t file_end = 0;    ///< stored_end, or beyond an outside journal
     std::uint64_t metadata_bytes = 0;

@@ -20,13 +20,13 @@ Result<Before> read_before(SharedFile& shared);
 
 struct CommitBounds {
     std::uint64_t fresh_begin = 0;  ///< nothing at or beyond it is part of the state before
-    std::uint64_t stored_end = 0;   ///< end of what is used after the commit
+    std::uint64_t stored_end = 0;   ///< where regions and metadata end after the commit
     /// Stock readers may open the file before the commit. The superblock then goes first, so that
     /// no header points beyond the end that it says; else last, as it lets readers in.
     bool is_readable = false;
 };
 /// Split the overlay into what is new and what is overwritten, and prepare the journal.
-/// @param early   what is written with what is new, at places before its begin.
+/// @param early   new metadata that go to places before fresh_begin.
 /// @param record  the one before with the new dumps in it; returned as it will lie in the file.
 CommitRecord fill_image(CommitImage::State& image, const Overlay& overlay,
                         const CommitBounds& bounds, const CommitRecord& before, CommitRecord record,

@@ -1,9 +1,9 @@
 // How groups of the file get further links so that stock readers can open it at every instant.
 //
-// HDF5 changes a group's object header in several pieces, and who reads between two of these writes
-// finds pieces that do not fit each other. Here the first piece stays where it is (hard links,
-// references and tokens hold its address) and is written last, in one write; everything else goes
-// to one new continuation, where no reader looks yet.
+// HDF5 changes a group's object header in several pieces. A reader that comes between two of these
+// writes finds pieces that do not fit each other. Here the first piece stays where it is (hard
+// links, references and tokens hold its address) and is written last, in one write; everything else
+// goes to one new continuation, where no reader looks yet.
 //
 // Invariant: a commit writes over no continuation that one of the last commits has pointed to.
 #pragma once
@@ -15,8 +15,8 @@ namespace caesura::store {
 /// Where continuations lie, and where some have lain. Of one file, while one process writes to it.
 class ContinuationPlaces {
   public:
-    /// Of one that nobody needs any more. 0: there is no place that is large enough.
-    /// @param sequence  of the commit that asks.
+    /// Take a place that no reader looks at any more. @return  its address; 0: none is large
+    /// enough. @param sequence  the number of this commit.
     std::uint64_t take(std::uint64_t bytes, std::uint64_t sequence);
     void add(std::uint64_t address, std::uint64_t bytes);
     /// The commit of this number no longer points to what lies at `address`. No place: ignored.
@@ -37,7 +37,8 @@ struct ContinuationMove {
 };
 /// In the overlay, move the continuations of the object header at `address` to one new one. What
 /// was not changed, or has its links in a heap, stays as it is.
-/// @return what is to be written to a place before old_end, together with what is new; or nothing.
+/// @return  a continuation that goes to a place before old_end, if it does. The caller writes it
+/// with the new metadata.
 /// Errors: internal, io, corrupt (the header is not valid).
 Result<std::optional<Extent>> move_continuations(PlacingState& state, std::uint64_t address,
                                                  const ContinuationMove& move,

@@ -138,7 +138,7 @@ Status bad(const DatasetSpec& dataset, std::string_view reason) {
 }
 
 /// The group at an absolute path, made with its parents if it is not there.
-/// @param grows  what is made is to hold many dumps.
+/// @param grows  each dump adds a link to the groups that this call makes.
 Result<Handle> open_group(hid_t file, const std::string& path, bool grows = false) {
     if (path.empty() || path.front() != '/')
         return Status{StatusCode::invalid_argument,

@@ -190,7 +190,7 @@ TEST_F(LiveClosed, died_inside_any_write_it_is_as_closed_or_as_committed) {
     EXPECT_GE(as_closed, 1);
 }
 
-// Goal: who makes the commit may be killed at any of its writes: `recover`, or the run itself.
+// Goal: a kill at any write of the commit, by `recover` or by the run itself, loses nothing.
 TEST_F(LiveClosed, a_commit_that_is_killed_anywhere_is_finished_by_the_next_recovery) {
     for (const bool by_run : {false, true})
         for (const bool committed : {false, true}) {

@@ -68,7 +68,7 @@ std::optional<ChunkRecord> decode_block_prefix(std::span<const std::byte> bytes,
 /// What has been committed. Written in place, under the journal, together with the superblock.
 struct CommitRecord {
     std::uint64_t sequence = 0;        ///< number of commits so far
-    std::uint64_t file_end = 0;        ///< end of what is used
+    std::uint64_t file_end = 0;        ///< where regions and metadata end
     std::uint64_t announced_end = 0;   ///< what the superblock says if that is later; else 0
     std::uint64_t metadata_bytes = 0;  ///< new metadata of all commits
     std::vector<std::pair<std::uint64_t, std::uint64_t>> dumps;  ///< committed, half-open, sorted
